@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class WrappedStages(StageEngine):
     """Does what another engine does; subclasses come between."""
 
+    direct = False
+
     def __init__(self, inner: StageEngine) -> None:
         self._inner = inner
         self.name, self.watchdog = inner.name, inner.watchdog

@@ -61,10 +61,13 @@ Input = tuple[int, int] | Literal["vertex_id", "instance_id"] | tuple[Literal["v
 """Content of a word of a[]: (attribute, component), or a number of the machine with an addend."""
 
 
-def fetch(attributes: Sequence[Attribute], inputs: Sequence[Input], vertex: Array, instance: Array) -> Array:
-    """Return a[] of vertices, u32 [words, vertices]. Rows past the end of an array read its last one."""
+def fetch(
+    attributes: Sequence[Attribute], inputs: Sequence[Input], vertex: Array, instance: Array, out: Array | None = None
+) -> Array:
+    """Return a[] of vertices, u32 [words, vertices], in `out`. Rows past the end of an array read its last one."""
     tables = [(a.words(), a.divisor) for a in attributes]
-    out = np.zeros((len(inputs), len(vertex)), np.uint32)
+    if out is None:
+        out = np.zeros((len(inputs), len(vertex)), np.uint32)
     places: dict[tuple[int, int], Array] = {}
     for k, what in enumerate(inputs):
         if what == "vertex_id":

@@ -9,18 +9,18 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
 
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
-from isakit.graphics.compiled_inputs import InputsKey, inputs_function, put_columns
-from isakit.graphics.compiled_merge import MergeKey, fits, merge_function, put_state, stencil_names
+from isakit.graphics.compiled_inputs import InputsKey, Word, inputs_function, put_columns
+from isakit.graphics.compiled_merge import MergeKey, fits, merge_function, put_depth_range, put_state, stencil_names
 from isakit.graphics.compiled_quads import GROUP_QUADS, CompiledFunction
 from isakit.graphics.compiled_stage import StageLaunch, brief, stage_key
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices
@@ -131,7 +131,10 @@ def _functions(d: DrawArguments) -> tuple[CompiledFunction, InputsKey, CompiledF
     if not all(fits(i, i.itemsize, *d.size) for i in images):
         return None
     words = sorted({(w, flat) for w, flat, _ in kernel.flow.varyings if w < VARYING_WORDS})
-    asked = InputsKey(tuple(shader.inputs), tuple(words), q.reads_depth, d.corners.shape, float(state.pixel_center))
+    shape = d.corners.shape
+    if not shader.two_sided:  # nothing asks which faces look away
+        shape = replace(shape, front=True)
+    asked = InputsKey(tuple(shader.inputs), tuple(words), q.reads_depth, shape, float(state.pixel_center))
     pixels = None if d.whole else 4 * len(d.quads)
     inputs = inputs_function(asked, kernel.target, pixels)
     merger = merge_function(q, kernel.target, pixels)
@@ -152,21 +155,30 @@ class _Later:
         return self._made.read(word, flat, centroid, lanes)
 
 
+def fragment_rows(words: Sequence[Word], depth: bool, lanes: int) -> tuple[Array, Array]:
+    """Return rows for inputs of so many fragments, and the table in which their programs find them.
+
+    There is one for each word that is read, for the depth if that is, and one of zeros.
+    """
+    count = len(words) + depth
+    rows = aligned(4 * (count + 1) * lanes).view(np.uint32).reshape(count + 1, lanes)
+    table = np.full(4 * VARYING_WORDS, address_of(rows[count]), np.int64)
+    for k, (word, flat) in enumerate(words):
+        for centroid in (0, 1):
+            table[word + VARYING_WORDS * (flat + 2 * centroid)] = address_of(rows[k])
+    return rows, table
+
+
 class _Batches:
     """Objects that a thread uses for one batch after the other: launch, inputs, records of the two functions."""
 
     def __init__(self, work: _Work, room: int) -> None:
         d, words = work.drawing, work.words
         self.lanes = 32 * room
-        count = len(words) + work.question.reads_depth
-        self._rows = rows = aligned(4 * (count + 1) * self.lanes).view(np.uint32).reshape(count + 1, self.lanes)
-        table = np.full(4 * VARYING_WORDS, address_of(rows[count]), np.int64)
+        rows, table = fragment_rows(words, work.question.reads_depth, self.lanes)
         self.inputs, self.merger = work.inputs.job(), work.merger.job()
-        for k in range(count):
+        for k in range(len(rows) - 1):
             self.inputs.set_slot(f"row{k}", rows[k])
-        for k, (word, flat) in enumerate(words):
-            for centroid in (0, 1):
-                table[word + VARYING_WORDS * (flat + 2 * centroid)] = address_of(rows[k])
         if work.question.reads_depth:
             self.merger.set_slot("z", rows[len(words)])
         self.merger.set_slot("state_bytes", d.kernel.state_bytes)
@@ -180,9 +192,7 @@ class _Batches:
         put_columns(self.inputs, work.inputs.slots, d.corners)
         put_columns(self.merger, work.merger.slots, d.corners)
         put_state(self.merger, d.state, d.targets, d.depth)
-        low, high = sorted(d.depth_range)
-        self.merger.set_slot("low", float(np.float32(low)))
-        self.merger.set_slot("high", float(np.float32(high)))
+        put_depth_range(self.merger, d.depth_range)
         for name, value in zip(("x", "y", "primitive"), work.places, strict=True):
             self.merger.set_slot(name, value)
             self.inputs.set_slot(name, value)
@@ -335,4 +345,4 @@ def _padded(a: Array, room: int) -> Array:
     return out
 
 
-__all__ = ["DrawArguments", "draw", "merge_question"]
+__all__ = ["DrawArguments", "draw", "fragment_rows", "merge_question"]

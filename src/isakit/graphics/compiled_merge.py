@@ -282,6 +282,12 @@ def put_state(job: JobSlots, state: DrawState, targets: list[RenderTarget], dept
             job.set_slot(f"{name}{k}", int(getattr(side, name)))
 
 
+def put_depth_range(job: JobSlots, depth_range: tuple[float, float]) -> None:
+    """Fill the slots of the ends that depth is clamped to."""
+    for name, end in zip(("low", "high"), sorted(depth_range), strict=True):
+        job.set_slot(name, float(np.float32(end)))
+
+
 def stencil_names(sides: tuple[Stencil, Stencil] | None) -> tuple[StencilNames, StencilNames] | None:
     """Return the properties of a stencil test that are built in."""
     if sides is None:
@@ -290,4 +296,4 @@ def stencil_names(sides: tuple[Stencil, Stencil] | None) -> tuple[StencilNames, 
     return front, back
 
 
-__all__ = ["MergeKey", "fits", "merge_function", "put_state", "stencil_names"]
+__all__ = ["MergeKey", "fits", "merge_function", "put_depth_range", "put_state", "stencil_names"]

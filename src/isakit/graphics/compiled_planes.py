@@ -11,7 +11,7 @@ from isakit.engine.llvm import host
 from isakit.engine.llvm.array_tracer import LANES
 from isakit.engine.llvm.builder import F64
 from isakit.engine.protocol import Array
-from isakit.graphics.compiled_quads import GROUP, QuadFunction, function_of
+from isakit.graphics.compiled_quads import GROUP, CompiledFunction, QuadFunction, function_of
 from isakit.graphics.planes import Column, plane_of
 from isakit.graphics.raster import Numbers
 from isakit.graphics.vertices import Vertices
@@ -44,11 +44,16 @@ def written(q: PlanesKey) -> QuadFunction:
         found: list[Numbers] = [code.gathered(f.slot(("word", n)), v, np.float32).astype(np.float64) for v in vertices]
         return [np.clip(np.nan_to_num(v), 0, 1) if n in q.clamped else v for v in found]
 
+    def flat(n: int) -> list[Numbers]:
+        vertex = code.gathered(f.slot("provoking"), place, np.int64)
+        found: Numbers = code.gathered(f.slot(("word", n)), vertex, np.float32).astype(np.float64)
+        return 3 * [np.clip(np.nan_to_num(found), 0, 1) if n in q.clamped else found]
+
     over_w, depth = ([row(f"{what}{k}") for k in range(3)] for what in ("over_w", "depth"))
     steps = (row("to_x0"), row("to_x1")), (row("to_y0"), row("to_y1"))
     for j, (kind, *which) in enumerate(q.values):
-        corners = {"over_w": over_w, "depth": depth}.get(kind) or word(which[0])
-        if kind == "perspective":
+        corners = {"over_w": over_w, "depth": depth}.get(kind) or (flat if kind == "constant" else word)(which[0])
+        if kind in ("perspective", "constant"):
             corners = [v * w for v, w in zip(corners, over_w, strict=True)]
         for k, value in enumerate(plane_of(corners, steps)):
             code.store(code.of(value), f.row("out", F64, 3 * j + k))
@@ -71,16 +76,13 @@ class CompiledPlanes:
     def __call__(self, values: list[Column]) -> list[Array] | None:
         """Return three rows for each value, see `Planes.of`; None where arrays have to make them."""
         v, room = self.vertices, self.planes.shape[1]
-        words = tuple(which[0] for _, *which in values if which)
-        if any(kind not in ("over_w", "depth", "perspective", "linear") for kind, *_ in values):
-            return None
-        q = PlanesKey(tuple(values), tuple(sorted(set(words).intersection(self.clamped))))
-        made = function_of(q, partial(written, q), host(), None if self.whole else LANES * len(v.primitives))
+        made = planes_function(tuple(values), self.clamped, None if self.whole else LANES * len(v.primitives))
         if made is None:
             return None
         out, job = np.empty((3 * len(values), room)), made.job()
-        arrays = {("word", n): v.words[n] for n in words}
-        given = {"corners": np.ascontiguousarray(v.primitives, np.int64), "planes": self.planes, "out": out}
+        arrays = {("word", which[0]): v.words[which[0]] for _, *which in values if which}
+        given = {"corners": np.ascontiguousarray(v.primitives, np.int64), "planes": self.planes, "out": out,
+                 "provoking": np.ascontiguousarray(v.provoking, np.int64)}  # fmt: skip
         job.set_arrays({name: a for name, a in (arrays | given).items() if name in made.slots})
         job.set_slot("count", len(v.primitives))
         job.set_slot("room", room)
@@ -88,4 +90,13 @@ class CompiledPlanes:
         return list(out[:, : len(v.primitives)])
 
 
-__all__ = ["PLANES", "CompiledPlanes"]
+def planes_function(
+    values: tuple[Column, ...], clamped: tuple[int, ...], pixels: int | None
+) -> CompiledFunction | None:
+    """Return the function for what is interpolated, with the output words that are clamped; see `function_of`."""
+    words = {which[0] for _, *which in values if which}
+    q = PlanesKey(values, tuple(sorted(words.intersection(clamped))))
+    return function_of(q, partial(written, q), host(), pixels)
+
+
+__all__ = ["PLANES", "CompiledPlanes", "planes_function"]

@@ -24,7 +24,7 @@ COLUMNS = ("number", "x0", "y0", "x1", "y1", *_EDGES)
 """The facts of a triangle that the loop reads: rows of a table of i64, triangles side by side."""
 _SEEN = pointer("%seen_v")
 """Pixels of the quads' rows in which something was covered so far, i16."""
-_AT_ONCE = 1 << 16
+AT_ONCE = 1 << 16
 """Quads of an output, at least."""
 
 
@@ -139,14 +139,19 @@ def looped(pixels: int | None, target: Host | None = None) -> Callable[[Array, i
 
     `pixels`: see `function_of`; `target`: what the code is for.
     """
-    made = function_of("quads of triangles", _Loop, target or host(), pixels)
+    made = quads_function(pixels, target)
     return None if made is None else partial(_looped, made)
+
+
+def quads_function(pixels: int | None, target: Host | None = None) -> CompiledFunction | None:
+    """Return the function that goes over triangles, see `_Loop`; `pixels`: see `function_of`."""
+    return function_of("quads of triangles", _Loop, target or host(), pixels)
 
 
 def _looped(made: CompiledFunction, table: Array, largest: int, total: int) -> Quads:
     """Return the quads of all triangles of a table; `largest` and `total` bound their numbers."""
     count = table.shape[1]
-    room = min(total, max(largest, _AT_ONCE))
+    room = min(total, max(largest, AT_ONCE))
     job = made.job()
     job.set_slot("table", table)
     job.set_slot("triangles", count)
@@ -169,4 +174,4 @@ def _looped(made: CompiledFunction, table: Array, largest: int, total: int) -> Q
     return Quads(x, y, covered, p)
 
 
-__all__ = ["COLUMNS", "looped", "rasterize"]
+__all__ = ["AT_ONCE", "COLUMNS", "looped", "quads_function", "rasterize"]

@@ -20,8 +20,9 @@ from isakit.engine.llvm.builder import F64, I16, I32, I64, IrType
 from isakit.engine.protocol import Array
 from isakit.graphics.clip import plane_distances
 from isakit.graphics.compiled_planes import PLANES, CompiledPlanes
-from isakit.graphics.compiled_quads import COUNT, GROUP, Name, QuadFunction, function_of
+from isakit.graphics.compiled_quads import COUNT, GROUP, CompiledFunction, JobSlots, Name, QuadFunction, function_of
 from isakit.graphics.compiled_raster import COLUMNS, looped, rasterize
+from isakit.graphics.draw_state import DrawState, GraphicsChoices, Viewport
 from isakit.graphics.planes import Corners, Planes, plane_steps
 from isakit.graphics.primitives import Drawn, Rasterizer, window_of
 from isakit.graphics.raster import (
@@ -39,7 +40,7 @@ from isakit.graphics.raster import (
 from isakit.graphics.vertices import Vertices
 
 _BOUNDS = ("low_x", "low_y", "high_x", "high_y")
-_ROWS = (*COLUMNS, "quads")
+ROWS = (*COLUMNS, "quads")
 """Rows of a table of i64: what the loop over pixels reads, and the quads of the box around a triangle."""
 
 
@@ -154,18 +155,12 @@ class CompiledTriangles:
         special = (state.multisampling, state.offset, state.polygon_stipple, state.clip_distances or None)
         if not count or any(s is not None for s in special) or state.polygon_mode != ("fill", "fill"):
             return None
-        if state.cull == "both":
-            return None
-        q = SetupKey(
-            state.half_z, state.depth_clamp, state.window_positions, state.front, state.cull, choices.planes,
-            choices.fill,
-        )  # fmt: skip
-        made = function_of(q, partial(written, q), host(), None if self.whole else LANES * count)
+        made = setup_function(state, choices, None if self.whole else LANES * count)
         loop = looped(None if self.whole else LANES * count)
         if made is None or loop is None:
             return None
         room = -(-count // LANES) * LANES
-        table, planes = np.empty((len(_ROWS), room), np.int64), np.empty((len(PLANES), room))
+        table, planes = np.empty((len(ROWS), room), np.int64), np.empty((len(PLANES), room))
         front = np.empty(room, np.uint32)
         job = made.job()
         primitives = np.ascontiguousarray(v.primitives, np.int64)
@@ -174,24 +169,45 @@ class CompiledTriangles:
         job.set_arrays(arrays)
         job.set_slot("count", count)
         job.set_slot("room", room)
-        for axis, scale, translate in zip("xyz", rasterizer.view.scale, rasterizer.view.translate, strict=True):
-            job.set_slot(f"scale{axis}", float(scale))
-            job.set_slot(f"translate{axis}", float(translate))
-        for name, bound in zip(_BOUNDS, rasterizer.bounds, strict=True):
-            job.set_slot(name, int(bound))
+        put_view(job, rasterizer.view, rasterizer.bounds)
         done = made.run(job.address, 0, room // LANES, 0)
         if done & 0xFFFF_FFFF:
             return None
         sizes = table[-1]
         total = int(sizes.sum())
         quads = loop(table[:-1], int(sizes.max()), total) if total else in_order([])
-        p = planes[:, :count]
-        corners = Corners(
-            Planes(p[6:8].T, ((p[8], p[9]), (p[10], p[11]))), p[:3].T, p[3:6].T,
-            _values(v, v.primitives, state.clamp_vertex), _flats(v, state.clamp_vertex), front[:count] != 0,
-            numbers=v.numbers, compiled=CompiledPlanes(v, planes, state.clamp_vertex, self.whole),
-        )  # fmt: skip
+        corners = triangle_corners(v, planes, front, state, self.whole)
         return Drawn(corners, quads, done >> 32, np.arange(count))
+
+
+def setup_function(state: DrawState, choices: GraphicsChoices, pixels: int | None) -> CompiledFunction | None:
+    """Return the function for a state; see `function_of`. None also where everything is culled."""
+    if state.cull == "both":
+        return None
+    q = SetupKey(
+        state.half_z, state.depth_clamp, state.window_positions, state.front, state.cull, choices.planes, choices.fill
+    )
+    return function_of(q, partial(written, q), host(), pixels)
+
+
+def put_view(job: JobSlots, view: Viewport, bounds: Bounds) -> None:
+    """Fill the slots of a job that say where a draw goes."""
+    for axis, scale, translate in zip("xyz", view.scale, view.translate, strict=True):
+        job.set_slot(f"scale{axis}", float(scale))
+        job.set_slot(f"translate{axis}", float(translate))
+    for name, bound in zip(_BOUNDS, bounds, strict=True):
+        job.set_slot(name, int(bound))
+
+
+def triangle_corners(v: Vertices, planes: Array, front: Array, state: DrawState, whole: bool) -> Corners:
+    """Return the corners of triangles that were set up; `planes` has whole groups, `whole` as `CompiledTriangles`."""
+    count = len(v.primitives)
+    p, clamped = planes[:, :count], state.clamp_vertex
+    return Corners(
+        Planes(p[6:8].T, ((p[8], p[9]), (p[10], p[11]))), p[:3].T, p[3:6].T,
+        _values(v, v.primitives, clamped), lambda word: flat_values(v.words[word], v.provoking, word in clamped),
+        front[:count] != 0, numbers=v.numbers, compiled=CompiledPlanes(v, planes, clamped, whole),
+    )  # fmt: skip
 
 
 def _values(v: Vertices, places: Array, clamped: tuple[int, ...]) -> Callable[[int], Array]:
@@ -205,14 +221,16 @@ def _values(v: Vertices, places: Array, clamped: tuple[int, ...]) -> Callable[[i
     return of
 
 
-def _flats(v: Vertices, clamped: tuple[int, ...]) -> Callable[[int], Array]:
-    """Return the function from an output word to what the provoking vertices have in it, u32."""
-    values = _values(v, v.provoking, clamped)
+def flat_values(word: Array, provoking: Array, clamped: bool) -> Array:
+    """Return what provoking vertices have in an output word, u32."""
+    found = word[provoking]
+    if clamped:
+        with np.errstate(invalid="ignore"):
+            number = found.view(np.float32).astype(np.float64)
+        found = np.clip(np.nan_to_num(number), 0, 1).astype(np.float32).view(np.uint32)
+    return found
 
-    def of(word: int) -> Array:
-        return values(word).astype(np.float32).view(np.uint32) if word in clamped else v.words[word][v.provoking]
 
-    return of
-
-
-__all__ = ["CompiledTriangles", "SetupKey", "written"]
+__all__ = [
+    "ROWS", "CompiledTriangles", "SetupKey", "flat_values", "put_view", "setup_function", "triangle_corners", "written",
+]  # fmt: skip

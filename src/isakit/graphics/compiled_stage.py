@@ -8,8 +8,9 @@ used for the next draw with the same program.
 from __future__ import annotations
 
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 import numpy as np
 
@@ -20,8 +21,9 @@ from isakit.graphics.stage import Stage, StageRun, StageState
 from isakit.graphics.stage_spaces import RowSpace
 from isakit.graphics.watchdog import Budget, Watchdog
 from isakit.machine.tesla.compiled import state_layout
+from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.emit.machine_values import VARYING_WORDS
-from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
+from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, Executable
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps, interruptible
 from isakit.machine.tesla.compiled.launch.texture_table import TextureTable
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, lanes_of, masks_of
@@ -176,6 +178,99 @@ class StageLaunch(ServedWarps):
     def _before(self, warps: Array | slice) -> None:
         lanes = lanes_of(self.states.column(state_layout.VISIBLE)[warps])
         self.state.visible.reshape(-1, 32)[warps] = lanes
+
+
+_HEADER, _RECORD = state_layout.CONDITIONS // 4, state_layout.REGISTERS // 4
+_ACTIVE, _EXITED, _VISIBLE, _STATUS = (
+    n // 4 for n in (state_layout.ACTIVE, state_layout.EXITED, state_layout.VISIBLE, state_layout.STATUS)
+)
+
+
+class RepeatedStage(StageLaunch):
+    """A program that ends by itself and needs no help of the host, which runs again and again on other inputs.
+
+    Inputs are written to `attributes`, a[], or to the rows that `varyings` names; `outputs` is o[] after a run. What
+    else has changed since the run before is told: `read_constants`, `use`.
+    """
+
+    def __init__(
+        self, launch: Launch, kernel: CompiledKernel, stage: Stage, room: int, varyings: Array | None = None
+    ) -> None:
+        super().__init__(launch, kernel, stage, DeviceMemory(), room, varyings)
+        self._how: Executable | None = None
+        for slot, (start, _) in self._of_block.items():
+            self.context.set_slot(slot, start)
+        self._slots = self.context.places("ended", "turn", "spun", "block_warps")
+        self._banks = {k: self.context.places(f"c{k}", f"c{k}_size") for k in launch.constants}
+        self._headers[:, _VISIBLE] = 0xFFFF_FFFF
+        self._records = _own.records
+        spaces = self.state.spaces
+        self.attributes: Array | None = spaces["a"].rows if isinstance(spaces.get("a"), RowSpace) else None  # type: ignore[attr-defined]
+        self.outputs: Array = self.state.files["o"]
+        self._written = kernel.flow.outputs if len(self.outputs) else 0
+
+    def read_constants(self, banks: Mapping[int, Array]) -> None:
+        """Let c[] banks be these bytes, where they are."""
+        numbers = self.context.numbers
+        for k, content in banks.items():
+            numbers[self._banks[k]] = address_of(content), len(content)
+
+    @property
+    def textures_change(self) -> bool:
+        """Return whether textures may be others though they are the same objects."""
+        return bool(self.kernel.known.samples) and self._textures.changes
+
+    def records(self) -> Array:
+        """Return the records of the warps, which this thread may have moved since the run before."""
+        if _own.records is not self._records:
+            self.states = spare_states(len(self._headers), self.kernel.state_bytes)
+            self._records = _own.records
+            self.context.set_slot("state", self.states.raw)
+        return self.states.raw
+
+    def use(self, launch: Launch) -> bool:
+        """Use the textures of a launch; returns whether compiled code answers all questions to them."""
+        if not self.kernel.known.samples:
+            return True
+        if launch is not self.launch or self._textures.changes:
+            self._show_textures(launch)
+        self.launch = launch
+        return self._textures.complete
+
+    def run_lanes(self, lanes: int, visible: Array | None = None) -> bool:
+        """Run for so many lanes, of which these are no helpers (u32 per warp); whether all have finished."""
+        warps, how = -(-lanes // 32), self.kernel.choose_executable()
+        self.records()
+        words = self.states.words[:warps]
+        if how is not self._how:
+            self._how = how
+            self.context.set_executable(how, self.kernel.turn if how.resumes else self.kernel.patience)
+            self._cleared = self.kernel.facts.registers if how.clears else self._results
+            self._header = self._headers if how.clears else self._headers[:, :_HEADER].copy()
+        words[:, : self._header.shape[1]] = self._header[:warps]
+        if self._cleared:
+            words[:, _RECORD : _RECORD + 32 * self._cleared] = 0
+        if visible is not None:
+            words[:, _VISIBLE] = visible
+        if lanes % 32:
+            mask, last = (1 << lanes % 32) - 1, words[-1]
+            last[_ACTIVE], last[_EXITED] = mask, 0xFFFF_FFFF ^ mask
+            if visible is None:
+                last[_VISIBLE] = mask
+        if self._written:
+            self.outputs[: self._written, : 32 * warps] = 0
+        self.context.numbers[self._slots] = 0, 0, 0, warps
+        self.per_block = warps
+        started = time.thread_time()
+        how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
+        self.kernel.count_run_time(how, time.thread_time() - started)
+        return bool((words[:, _STATUS] == state_layout.FINISHED).all())
+
+    def instructions(self) -> tuple[int, int]:
+        """See `StageLaunch`."""
+        some = slice(self.per_block)
+        threads, issued = (self.states.count(n)[some] for n in (state_layout.THREADS, state_layout.ISSUED))
+        return int(threads.sum()), int(issued.sum())
 
 
 def stage_key(launch: Launch, kernel: CompiledKernel, stage: Stage, room: int) -> Hashable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from isakit.graphics.framebuffer import Framebuffer
 from isakit.graphics.merge import DepthFormat, Merger, ranged
 from isakit.graphics.planes import Corners, Fragments, words_of
 from isakit.graphics.primitives import Compiled, Rasterizer
+from isakit.graphics.quad_buffers import QuadBuffers
 from isakit.graphics.raster import Quads, kept_pixels, pixels
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
 from isakit.graphics.stage import LANES, OUTPUT_WORDS, Emitted, Stage, StageState
@@ -26,6 +27,7 @@ from isakit.graphics.stage_engine import StageEngine
 from isakit.graphics.texture_bindings import Bound, by_stage
 from isakit.graphics.vertices import Vertices, arranged, emitted_vertices
 from isakit.graphics.watchdog import Budget, Watchdog
+from isakit.lean import cached_property
 from isakit.machine.tesla.launch import Launch
 from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
@@ -38,6 +40,21 @@ FEW_LANES = 1 << 11
 """Lanes of a run whose memory is kept for the next one: in longer runs making new memory takes no noticeable time."""
 MAX_VERTICES = 1 << 24
 """Vertices of a draw, all instances together: their outputs are kept until it is done."""
+
+
+@dataclass
+class LastDraw:
+    """A draw as it can be looked at afterwards, see `Pipeline`; its inputs are made when they are asked for."""
+
+    vertices: Vertices | None = None
+    coverage: Quads | None = None
+    rows: Array | None = None
+    inputs: Callable[[], Fragments] | None = None
+
+    @cached_property
+    def fragments(self) -> Fragments | None:
+        """Inputs of the fragments."""
+        return None if self.inputs is None else self.inputs()
 
 
 class Pipeline(Framebuffer):
@@ -81,19 +98,40 @@ class Pipeline(Framebuffer):
         self.texturing, self.threads = texturing, threads
         bound = watchdog if max_instructions is None else Budget(max_instructions, watchdog)
         self.engine = StageEngine(engine, tier, bound)
-        self.vertices: Vertices | None = None
-        self.coverage: Quads | None = None
-        self._fragments_of: Callable[[], Fragments] | None = None
-        self._made: Fragments | None = None
         self.make_all = False
-        self.rows: Array | None = None
+        self.quads: QuadBuffers | None = None
+        self._last: LastDraw | Callable[[], LastDraw] = LastDraw()
+
+    @property
+    def last(self) -> LastDraw:
+        """The last draw."""
+        if not isinstance(self._last, LastDraw):
+            self._last = self._last()
+        return self._last
+
+    @property
+    def vertices(self) -> Vertices | None:
+        """Outputs of its last vertex stage."""
+        return self.last.vertices
+
+    @property
+    def coverage(self) -> Quads | None:
+        """Its quads."""
+        return self.last.coverage
+
+    @property
+    def rows(self) -> Array | None:
+        """For each rasterized triangle its row in `vertices.primitives`."""
+        return self.last.rows
 
     @property
     def fragments(self) -> Fragments | None:
-        """Inputs of the fragments of the last draw, made when they are asked for."""
-        if self._made is None and self._fragments_of is not None:
-            self._made = self._fragments_of()
-        return self._made
+        """Inputs of its fragments."""
+        return self.last.fragments
+
+    def drawn(self, last: Callable[[], LastDraw]) -> None:
+        """Note that something else has drawn, which says what as long as nothing else is drawn."""
+        self._last = last
 
     # --- drawing ----------------------------------------------------------------------------------------------------
     def draw(
@@ -151,15 +189,15 @@ class Pipeline(Framebuffer):
         else:
             order = np.asarray(indices).astype(np.int64).ravel()
             _check_size(len(order), instances)
-        self.vertices = self._vertices(
-            mode, vertex, arrays, order, restart, instances, state, bound["vertex"], stats, edges
-        )
+        self._last = last_draw = LastDraw()
+        v = self._vertices(mode, vertex, arrays, order, restart, instances, state, bound["vertex"], stats, edges)
         last: VertexShader | GeometryShader = vertex
         if geometry is not None:
-            self.vertices = self._geometry(geometry, self.vertices, bound["geometry"], stats, state.provoking == "last")
+            v = self._geometry(geometry, v, bound["geometry"], stats, state.provoking == "last")
             last = geometry
         stats.stages["vertices"] = time.perf_counter() - started
-        self._fragments(self.vertices, last, fragment, state, bound["fragment"], stats, layers)
+        last_draw.vertices = v
+        self._fragments(v, last, fragment, state, bound["fragment"], stats, layers)
         stats.seconds = time.perf_counter() - started
         return stats
 
@@ -199,7 +237,7 @@ class Pipeline(Framebuffer):
     ) -> Array:
         """Run a vertex program over all vertices; returns o[]."""
         parts: list[Array] = []
-        launch = shader.program.launch(*self._units(bound))
+        launch = shader.program.launch(*self.units(bound))
         for start in range(0, lanes, LANES):
             stop = min(lanes, start + LANES)
             part = {k: v[:, start:stop] for k, v in inputs.items()}
@@ -212,7 +250,8 @@ class Pipeline(Framebuffer):
             return parts[0]
         return np.concatenate([np.zeros((OUTPUT_WORDS, 0), np.uint32), *parts], axis=1)
 
-    def _units(self, bound: Mapping[int, Bound]) -> tuple[dict[int, Texture], dict[int, Sampler], TextureChoices]:
+    def units(self, bound: Mapping[int, Bound]) -> tuple[dict[int, Texture], dict[int, Sampler], TextureChoices]:
+        """Return textures and samplers by number, as launches take them."""
         textures = {n: b if isinstance(b, Texture) else b[0] for n, b in bound.items()}
         samplers = {n: PLAINEST if isinstance(b, Texture) else b[1] for n, b in bound.items()}
         return textures, samplers, self.texturing
@@ -235,7 +274,7 @@ class Pipeline(Framebuffer):
             a[k] = 4 * stride * k
         a[6] = v.numbers
         found: list[Emitted] = []
-        launch = shader.program.launch(*self._units(bound))
+        launch = shader.program.launch(*self.units(bound))
         for start in range(0, n, LANES):
             stop = min(n, start + LANES)
             stage = Stage(
@@ -285,15 +324,15 @@ class Pipeline(Framebuffer):
             )
             for drawn in draw(part):
                 quads = _inside(drawn.quads, state)
-                self.coverage = quads
-                self.rows = drawn.rows
+                self.last.coverage, self.last.rows = quads, drawn.rows
                 stats.triangles += drawn.triangles
                 stats.quads += len(quads)
                 if len(quads):
-                    self._load(quads, state)
-                    self._shade(fragment, drawn.corners, quads, state, view, bound, stats)
+                    self.load(quads, state)
+                    launch = fragment.program.launch(*self.units(bound))
+                    self.shade(fragment, drawn.corners, quads, state, view, launch, stats)
 
-    def _load(self, quads: Quads, state: DrawState) -> None:
+    def load(self, quads: Quads, state: DrawState) -> None:
         """Let the targets get ready for pixels."""
         m = state.multisampling
         across, down = (1, 1) if m is None else (m.across, m.down)
@@ -312,29 +351,26 @@ class Pipeline(Framebuffer):
 
         return CompiledTriangles(self.make_all)
 
-    def _shade(
+    def shade(
         self,
         fragment: FragmentShader,
         corners: Corners,
         quads: Quads,
         state: DrawState,
         view: Viewport,
-        bound: Mapping[int, Bound],
+        launch: Launch,
         stats: DrawStats,
     ) -> None:
+        """Shade the fragments of quads and merge them."""
+
         def made() -> Fragments:
             x, y = (p.ravel() for p in pixels(quads))
             primitive = np.repeat(quads.primitive, 4)
             return Fragments(fragment.inputs, corners, x, y, primitive, shown=state.pixel_center)
 
-        self._fragments_of, self._made = made, None
+        self._last = replace(self.last, inputs=made)
         merger = Merger(self.targets, self.depth_buffer, state, self.choices)
-        launch = fragment.program.launch(*self._units(bound))
-        wanted = fragment.colors[: len(self.targets)]
-        if fragment.second is not None:
-            wanted = [*wanted, fragment.second]
-        results = {n for c in wanted for n in c}
-        results |= {n for n in (fragment.depth, fragment.sample_mask) if n is not None}
+        results = fragment.results(len(self.targets))
         if self._compiled(fragment, corners, quads, state, view, launch, results, stats):
             return
         varyings = self.fragments

@@ -170,6 +170,18 @@ class FragmentShader(PipelineShader):
         self.second: tuple[int, ...] | None = None
         self.sample_mask: int | None = None
 
+    @property
+    def two_sided(self) -> bool:
+        """Return whether faces that look away have inputs of their own."""
+        varyings = (i.otherwise if isinstance(i, PointInput) else i for i in self.inputs)
+        return any(isinstance(i, VaryingInput) and i.back is not None for i in varyings)
+
+    def results(self, targets: int) -> set[int]:
+        """Return the registers that are looked at where there are so many targets."""
+        colors = [*self.colors[:targets], self.second or ()]
+        others = (n for n in (self.depth, self.sample_mask) if n is not None)
+        return {*(n for c in colors for n in c), *others}
+
 
 def _input(what: FragmentInput | str | tuple[int, str]) -> FragmentInput:
     """Return an input: `"w"` is a position component, `"s"` a point coordinate, `(4, "flat")` an output word."""

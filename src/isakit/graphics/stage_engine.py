@@ -8,7 +8,7 @@ from collections.abc import Generator, Hashable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
 from isakit.engine.protocol import Array
@@ -51,6 +51,9 @@ class StageEngine:
 
     Attributes: `name`, the engine in use; `cancelled`. Raises LaunchError and NotModelled as `Device` does.
     """
+
+    direct: ClassVar[bool] = True
+    """Nothing comes between this engine and a pipeline, which may run programs by itself then."""
 
     def __init__(self, engine: str = "auto", tier: str = "auto", watchdog: Watchdog | Budget | None = None) -> None:
         self.name = engine_of(executor(engine, tier))

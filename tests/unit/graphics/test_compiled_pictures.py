@@ -60,7 +60,7 @@ def shapes(kind: str, rng: Any) -> Any:
 @pytest.mark.parametrize("kind", ["large", "small", "slivers", "on the grid", "far"])
 @pytest.mark.parametrize("room", [1 << 16, 500])
 def test_the_loop_finds_the_quads_that_arrays_find(kind: str, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled_raster, "_AT_ONCE", room)
+    monkeypatch.setattr(compiled_raster, "AT_ONCE", room)
     rng = np.random.default_rng(len(kind))
     for fill, sample in (("lower", (128, 128)), ("upper", (16, 48))):
         s, chosen = setup(shapes(kind, rng)), rng.random(60) < 0.9

@@ -109,7 +109,7 @@ class Engine:
             if isinstance(member, Derived):
                 member.bit = bit
                 bit <<= 1
-                for word in _words(table, cast("Derived[Any]", member).names):
+                for word in words_of(table, cast("Derived[Any]", member).names):
                     cls._depends[word] |= member.bit
                 continue
             acts = getattr(member, "acts_on", None)
@@ -254,7 +254,8 @@ def _outside(table: MethodTable, word: int) -> int:
     return 0xFFFF_FFFF & ~sum(f.mask for f in found[0].fields)
 
 
-def _words(table: MethodTable, names: tuple[str, ...]) -> list[int]:
+def words_of(table: MethodTable, names: tuple[str, ...]) -> list[int]:
+    """Return the words of methods by their names, as `derived` takes them."""
     out: list[int] = []
     for name in names:
         if name.endswith("*"):

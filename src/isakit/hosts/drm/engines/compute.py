@@ -154,7 +154,7 @@ class ComputeEngine(Engine):
         def make(words: list[int], uses_local: bool) -> Any:
             return Code(decoder(tesla, variant, "compute"), words, start, registers, True), uses_local
 
-        code, uses_local = self.programs.find("compute", segment, start, registers, make)
+        code, uses_local = self.programs.find("compute", segment, start, registers, make).made
         grid, block = self.get("GRIDDIM"), self.get("BLOCKDIM_XY")
         count = self.get("USER_PARAM_COUNT").COUNT
         params = np.array([self.get("USER_PARAM", i) for i in range(min(count, 64))], np.uint32).tobytes()

@@ -5,9 +5,11 @@ Source: [graphics] 3; [nv50] "Methods".
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -21,7 +23,7 @@ from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
 from isakit.graphics.texture_bindings import Bound
 from isakit.hosts.drm.engine import signed
 from isakit.hosts.drm.engines import images
-from isakit.hosts.drm.engines.draw_state3d import ResultMap, State3D
+from isakit.hosts.drm.engines.draw_state3d import DrawState3D, ResultMap
 from isakit.hosts.drm.engines.framebuffer import (
     ColorImage,
     DepthImage,
@@ -29,9 +31,12 @@ from isakit.hosts.drm.engines.framebuffer import (
     OpenDepth,
     OpenImages,
 )
-from isakit.hosts.drm.engines.programs import Programs
+from isakit.hosts.drm.engines.programs import CachedProgram, Programs
 from isakit.hosts.drm.engines.stream_output import StreamOutput
 from isakit.hosts.drm.engines.vertex_input import AttributeFormat, Inline, constant, from_memory
+
+if TYPE_CHECKING:
+    from isakit.graphics.draw_plan import DrawPlan
 
 P = TypeVar("P", bound=Pipeline)
 OnDraw = Callable[[int, int, str, DrawStats], None]
@@ -39,6 +44,8 @@ OnDraw = Callable[[int, int, str, DrawStats], None]
 STAGES = {"vertex": 0, "geometry": 1, "fragment": 2}
 CONSTANTS_OF = {"vertex": 0, "geometry": 2, "fragment": 3}
 OUTPUTS = {1: "points", 2: "line_strip", 3: "triangle_strip"}
+MOST_SETTINGS = 64
+"""Settings of draws that are kept."""
 G80 = 0x5097
 """The class of the first chip's 3D engine."""
 
@@ -111,14 +118,40 @@ class Batch:
         self.count += len(words)
 
 
+@dataclass(eq=False)
+class DrawSetting:
+    """Keeps what all draws have in common whose registers are the same, but for those that say where vertices are.
+
+    Attributes: `programs` that it is made of; `vertex`, `geometry`, `fragment` with their inputs and results;
+    `attributes` that are fetched; `ids`: the place of the vertex id among the inputs, and whether it counts the first
+    vertex, or None; `stages` that there are; `plan`, and the c[] banks that were `bound` when it was made.
+    """
+
+    programs: list[CachedProgram]
+    vertex: VertexShader
+    geometry: GeometryShader | None
+    fragment: FragmentShader
+    state: DrawState
+    attributes: tuple[int, ...]
+    ids: tuple[int, bool] | None
+    stages: tuple[str, ...]
+    colors: tuple[ColorImage | None, ...]
+    depth: DepthImage | None
+    plan: DrawPlan | None = None
+    bound: list[set[int]] = field(default_factory=list[set[int]])
+
+
 class Drawing:
     """Draws for one 3D engine. `frame` and `draws` number what has been drawn."""
 
-    def __init__(self, engine: State3D) -> None:
+    def __init__(self, engine: DrawState3D) -> None:
         self.engine = engine
         self.programs = Programs(engine.memory, engine.chip)
         self.images = images.Images(engine.memory, engine.chip.class_3d == G80)
         self.opened = OpenImages()
+        self._settings: OrderedDict[tuple[int, ...], DrawSetting] = OrderedDict()
+        self._setting: DrawSetting
+        self._words: tuple[int, ...] = ()
         self.pipeline: Pipeline = self.switch_pipeline(Pipeline)
         self.stream = StreamOutput(engine)
         self.frame = self.draws = 0
@@ -132,6 +165,8 @@ class Drawing:
             engine=s.engine, tier=s.tier, watchdog=s.watchdog,
         )  # fmt: skip
         self.pipeline = made
+        self._settings.clear()  # plans are for one pipeline
+        self._words = ()
         return made
 
     def is_at(self, frame: int | None, draw: int | None) -> bool:
@@ -145,7 +180,8 @@ class Drawing:
             self.draws = 0
 
     # --- programs -----------------------------------------------------------------------------------------------------
-    def _program(self, kind: str, cls: Any, **options: Any) -> Any:
+    def _program(self, kind: str, cls: Any, used: list[CachedProgram], **options: Any) -> Any:
+        """Return a shader of its own with the program of a kind."""
         e = self.engine
         p = e.program_places[kind]
 
@@ -155,17 +191,49 @@ class Drawing:
                 address=p.start, **options,
             )  # fmt: skip
 
-        shader = self.programs.find(kind, p.segment, p.start, (p.registers, p.flags, p.local), make)
-        shader.constants.clear()
-        shader.constants.update(e.constants.banks(CONSTANTS_OF[kind]))
-        return shader
+        found = self.programs.find(kind, p.segment, p.start, (p.registers, p.flags, p.local), make)
+        used.append(found)
+        return copy(found.made)
 
-    def _vertex(self, attributes: list[int], batch: Batch) -> VertexShader:
+    def setting(self) -> DrawSetting:
+        """Return what a draw has in common with others. Raises GpuFault, MachineFault, NotModelled."""
+        words = self.engine.draw_words
+        if words is self._words and self._is_current(self._setting):
+            return self._setting
+        found = self._settings.pop(words, None)
+        if found is None or not self._is_current(found):
+            found = self._new_setting()
+        self._settings[words] = self._setting = found
+        self._words = words
+        if len(self._settings) > MOST_SETTINGS:
+            self._settings.popitem(last=False)
+        return found
+
+    def _is_current(self, s: DrawSetting) -> bool:
+        """Return whether the programs of a setting are still the same. Raises GpuFault."""
+        return all(self.programs.unchanged(p) for p in s.programs)
+
+    def _new_setting(self) -> DrawSetting:
         e = self.engine
-        shader: VertexShader = self._program("vertex", VertexShader)
+        programs: list[CachedProgram] = []
+        state = e.draw_state
+        vertex: VertexShader = self._program("vertex", VertexShader, programs)
+        self._place_results(vertex, e.vertex_map)
         used, inputs = e.vertex_inputs
-        attributes += used
-        return self._with_inputs(shader, [*inputs], attributes, batch)
+        builtin = e.get("VP_GP_BUILTIN_ATTR_EN")
+        instance: list[Input] = [(len(used), 0)] if builtin.INSTANCE_ID else []  # it follows the attributes
+        every: list[Input] = [*inputs, *instance]
+        vertex.inputs = every
+        geometry = self._geometry(programs)
+        colors, depth = e.color_images, e.depth_target
+        fragment = self._fragment(len(colors), programs)
+        if None in colors and state.color_masks is not None:
+            bound = [c is not None for c in colors] + [True] * (len(state.color_masks) - len(colors))
+            masks = tuple(m if b else (False,) * 4 for m, b in zip(state.color_masks, bound, strict=True))
+            state = replace(state, color_masks=masks)  # what goes to a target that is not there is dropped
+        stages = ("vertex", "fragment", *(("geometry",) if geometry is not None else ()))
+        ids = (len(inputs), bool(builtin.VERTEX_ID_DRAW_ARRAYS_ADD_START)) if builtin.VERTEX_ID else None
+        return DrawSetting(programs, vertex, geometry, fragment, state, used, ids, stages, colors, depth)
 
     def vertex_id_base(self) -> int:
         """Return VERTEX_ID_BASE; the first chip has none."""
@@ -186,20 +254,18 @@ class Drawing:
         first = 0 if adds_start or not batch.order else int(batch.order[0][0])
         return signed(e.get("VERTEX_ID_BASE")) - first
 
-    def _with_inputs(
-        self, shader: VertexShader, inputs: list[Input], attributes: list[int], batch: Batch
-    ) -> VertexShader:
-        builtin = self.engine.get("VP_GP_BUILTIN_ATTR_EN")
-        if builtin.VERTEX_ID:
-            adds_start = bool(builtin.VERTEX_ID_DRAW_ARRAYS_ADD_START)
-            if batch.ids and batch.words:  # ids change within the draw: they are an attribute, behind the instance
-                inputs.append((len(attributes) + 1, 0))
-            else:
-                inputs.append(("vertex_id", self._first_vertex_id(batch, adds_start)))
-        if builtin.INSTANCE_ID:
-            inputs.append((len(attributes), 0))  # the instance follows the attributes
+    def _with_ids(self, s: DrawSetting, batch: Batch) -> VertexShader:
+        """Return the vertex program with the ids of a draw behind its attributes, where it has them."""
+        if s.ids is None or s.vertex.inputs is None:
+            return s.vertex
+        place, adds_start = s.ids
+        shader = copy(s.vertex)
+        inputs: list[Input] = [*s.vertex.inputs]
+        if batch.ids and batch.words:  # ids change within the draw: they are an attribute, behind the instance
+            inputs.insert(place, (len(s.attributes) + 1, 0))
+        else:
+            inputs.insert(place, ("vertex_id", self._first_vertex_id(batch, adds_start)))
         shader.inputs = inputs
-        self._place_results(shader, self.engine.vertex_map)
         return shader
 
     def _place_results(self, shader: VertexShader | GeometryShader, result: ResultMap) -> None:
@@ -207,30 +273,56 @@ class Drawing:
         shader.position = x, y, z, w
         shader.point_size = self.engine.point_size_word
 
-    def _geometry(self) -> GeometryShader | None:
+    def _geometry(self, used: list[CachedProgram]) -> GeometryShader | None:
         e = self.engine
         if not e.on("GP_ENABLE"):
             return None
         output = OUTPUTS.get(e.get("GP_OUTPUT_PRIMITIVE_TYPE"))
         if output is None:
             raise NotModelled(f"geometry programs that emit primitive {e.get('GP_OUTPUT_PRIMITIVE_TYPE')}")
-        shader: GeometryShader = self._program("geometry", GeometryShader, inputs=(0,), max_vertices=1)
+        shader: GeometryShader = self._program("geometry", GeometryShader, used, inputs=(0,), max_vertices=1)
         shader.inputs = list(e.vertex_map.slots)
         shader.output, shader.max_vertices = output, min(1024, max(1, e.get("GP_VERTEX_OUTPUT_COUNT") & 0x7FF))
         self._place_results(shader, e.geometry_map)
         return shader
 
-    def _fragment(self, targets: int) -> FragmentShader:
+    def _fragment(self, targets: int, used: list[CachedProgram]) -> FragmentShader:
         e = self.engine
-        shader: FragmentShader = self._program("fragment", FragmentShader)
+        shader: FragmentShader = self._program("fragment", FragmentShader, used)
         shader.inputs = e.fragment_inputs
         results = e.fragment_results
         shader.colors = list(results.colors[:targets])
         shader.second, shader.depth, shader.sample_mask = results.second, results.depth, results.sample_mask
         return shader
 
+    def _plan(self, s: DrawSetting, batch: Batch) -> tuple[DrawPlan, dict[str, dict[int, Array]]] | None:
+        """Return the plan of a setting, and the constants of its programs; None for draws that have none."""
+        e = self.engine
+        if s.geometry is not None or s.ids is not None or not batch.order or e.on("STRMOUT_ENABLE"):
+            return None
+        if self.pipeline.engine.name != "llvm":
+            return None
+        from isakit.graphics.draw_plan import plan_of
+
+        banks = {kind: e.constants.views(CONSTANTS_OF[kind]) for kind in ("vertex", "fragment")}
+        found = {kind: some for kind, some in banks.items() if some is not None}
+        if len(found) < len(banks):
+            return None
+        bound = [found[kind].keys() for kind in found]
+        if s.plan is None or s.bound != bound:
+            self._bind_constants(s)
+            s.plan = plan_of(self.pipeline, s.vertex, s.fragment, s.state)
+            s.bound = [set(b) for b in bound]
+        return None if s.plan is None else (s.plan, found)
+
+    def _bind_constants(self, s: DrawSetting) -> None:
+        for shader in (s.vertex, s.geometry, s.fragment):
+            if shader is not None:
+                shader.constants.clear()
+                shader.constants.update(self.engine.constants.banks(CONSTANTS_OF[shader.kind]))
+
     # --- attributes ---------------------------------------------------------------------------------------------------
-    def _attributes(self, batch: Batch, used: list[int], numbers: Array) -> list[Attribute]:
+    def _attributes(self, batch: Batch, used: Sequence[int], numbers: Array) -> list[Attribute]:
         e = self.engine
         inline = Inline(e) if batch.words else None
         data = None
@@ -263,7 +355,7 @@ class Drawing:
         """Return what the programs of a draw would sample now, by kind and number. Raises GpuFault, NotModelled."""
         return self._textures([name for name in STAGES if name != "geometry" or self.engine.on("GP_ENABLE")])
 
-    def _textures(self, stages: list[str]) -> dict[str, dict[int, Bound]]:
+    def _textures(self, stages: Sequence[str]) -> dict[str, dict[int, Bound]]:
         e = self.engine
         out: dict[str, dict[int, Bound]] = {name: {} for name in STAGES}
         table, limit = e.address("TIC_ADDRESS"), e.get("TIC_LIMIT")
@@ -284,19 +376,10 @@ class Drawing:
         e = self.engine
         e.check_runs()
         self.draws += 1
-        state = e.draw_state
+        s = self.setting()
         kind = next((k for k in ("point", "line") if batch.mode.startswith(k)), "polygon")
         if e.on(f"{kind.upper()}_SMOOTH_ENABLE"):
             e.report.missing(f"smooth {kind}s (drawn without)")
-        attributes: list[int] = []
-        vertex = self._vertex(attributes, batch)
-        geometry = self._geometry()
-        colors, depth = e.color_images, e.depth_target
-        fragment = self._fragment(len(colors))
-        if None in colors and state.color_masks is not None:
-            bound = [c is not None for c in colors] + [True] * (len(state.color_masks) - len(colors))
-            masks = tuple(m if b else (False,) * 4 for m, b in zip(state.color_masks, bound, strict=True))
-            state = replace(state, color_masks=masks)  # what goes to a target that is not there is dropped
         restart = None
         edges: Array | None = None
         if batch.words:
@@ -319,20 +402,26 @@ class Drawing:
         numbers = order[order != restart] if restart is not None else order
         if not len(numbers):
             return
-        arrays = self._attributes(batch, attributes, numbers)
-        stages = ["vertex", "fragment", *(["geometry"] if geometry is not None else [])]
-        textures = self._textures(stages)
+        arrays = self._attributes(batch, s.attributes, numbers)
+        textures = self._textures(s.stages)
         self._texturing()
-        self._size(colors, depth)
-        opened = _Layers(self.pipeline, self.opened, colors, depth, state)
-        base = 0 if state.layer_word is not None else e.get("LAYER").IDX
+        self._size(s.colors, s.depth)
+        opened = _Layers(self.pipeline, self.opened, s.colors, s.depth, s.state)
+        base = 0 if s.state.layer_word is not None else e.get("LAYER").IDX
         opened.select(base)
-        stats = self.pipeline.draw(
-            batch.mode, vertex, fragment, arrays, geometry=geometry, indices=order, restart=restart, state=state,
-            textures=textures, layers=lambda layer: opened.select(base + layer), edges=edges,
-        )  # fmt: skip
+        stats, planned = None, self._plan(s, batch)
+        if planned is not None:
+            plan, constants = planned
+            stats = plan.draw(self.pipeline, batch.mode, order, restart, arrays, textures, constants)
+        if stats is None:
+            self._bind_constants(s)
+            stats = self.pipeline.draw(
+                batch.mode, self._with_ids(s, batch), s.fragment, arrays, geometry=s.geometry, indices=order,
+                restart=restart, state=s.state, textures=textures, layers=lambda layer: opened.select(base + layer),
+                edges=edges,
+            )  # fmt: skip
         opened.close()
-        self._count(batch, stats, geometry is not None)
+        self._count(batch, stats, s.geometry is not None)
         if self.on_draw is not None:
             self.on_draw(self.frame, self.draws, batch.mode, stats)
 
@@ -355,8 +444,7 @@ class Drawing:
         e = self.engine
         if e.on("SAMPLECNT_ENABLE"):
             e.samples += stats.samples
-        v = self.pipeline.vertices
-        primitives = 0 if v is None else len(v.primitives)
+        primitives = stats.primitives
         e.add_to_counters(
             VFETCH_VERTICES=batch.count,
             VFETCH_PRIMITIVES=primitives,
@@ -368,8 +456,8 @@ class Drawing:
             GP_LAUNCHES=primitives if geometry else 0,
             GP_PRIMITIVES_OUT=primitives if geometry else 0,
         )
-        if v is not None and e.on("STRMOUT_ENABLE"):
-            self.stream.write(v, e.last_map)
+        if e.on("STRMOUT_ENABLE") and self.pipeline.vertices is not None:
+            self.stream.write(self.pipeline.vertices, e.last_map)
         r = e.report
         r.count("vertices", stats.vertices)
         r.count("triangles", stats.triangles)

@@ -6,6 +6,7 @@ Source: rnndb nv50_3d; [graphics] 3; what the driver writes for each state ([nv5
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import itemgetter
 
 from isakit.graphics.draw_state import (
     Blend,
@@ -20,7 +21,7 @@ from isakit.graphics.draw_state import (
 from isakit.graphics.planes import FragmentInput, Mode, PointInput, PositionInput, PrimitiveInput, VaryingInput
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
-from isakit.hosts.drm.engine import Engine, derived, number, signed
+from isakit.hosts.drm.engine import Derived, Engine, derived, number, signed, words_of
 from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, color_image, depth_image
 from isakit.hosts.drm.engines.shared import ConstantBuffers
 from isakit.hosts.drm.engines.vertex_input import ATTRIBUTES, Current
@@ -496,4 +497,21 @@ class State3D(Engine):
         )
 
 
-__all__ = ["ENG3D", "ResultMap", "State3D", "number"]
+_DRAWS_READ = (
+    "VP_GP_BUILTIN_ATTR_EN", "GP_OUTPUT_PRIMITIVE_TYPE", "GP_VERTEX_OUTPUT_COUNT", "TEX_MISC", "SCREEN_SCISSOR_*",
+    *(name for view in vars(State3D).values() if isinstance(view, Derived) for name in view.names),
+)  # fmt: skip
+
+
+class DrawState3D(State3D):
+    """The state with what all draws have in common."""
+
+    @derived(*_DRAWS_READ)
+    def draw_words(self) -> tuple[int, ...]:
+        """Return the words that a draw is made from beside its data: those of all views, and of a few more."""
+        return _words_of(self.state)
+
+
+_words_of = itemgetter(*sorted(set(words_of(ENG3D, _DRAWS_READ))))
+
+__all__ = ["ENG3D", "DrawState3D", "ResultMap", "State3D", "number"]

@@ -16,7 +16,7 @@ from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.engine import action, number, signed
 from isakit.hosts.drm.engines.draw3d import Batch, Drawing
-from isakit.hosts.drm.engines.draw_state3d import COUNTERS, State3D
+from isakit.hosts.drm.engines.draw_state3d import COUNTERS, DrawState3D
 from isakit.hosts.drm.engines.framebuffer import color_image, depth_image
 from isakit.hosts.drm.engines.shared import bind, halves
 from isakit.hosts.drm.memory import VideoMemory
@@ -33,7 +33,7 @@ MOST_VERTICES = 1 << 24
 """Vertices of one draw; more are refused."""
 
 
-class Engine3D(State3D):
+class Engine3D(DrawState3D):
     """The 3D engine of a channel."""
 
     def __init__(self, memory: VideoMemory, report: Report, chip: CardChip, settings: CardSettings) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -53,12 +53,13 @@ def extent(units: Decoder, words: list[int], entry: int) -> int:
 
 @dataclass
 class CachedProgram:
-    """A program that has been found: its words, and what was made of them."""
+    """A program that has been found: its words, which its address had at `mark`, and what was made of them."""
 
     words: bytes
     made: Any
-    uses_local: bool
-    texts: list[str] = field(default_factory=list[str])
+    texts: list[str]
+    address: int
+    mark: tuple[int, int]
 
 
 class Programs:
@@ -68,17 +69,16 @@ class Programs:
         self.memory, self.chip = memory, chip
         self._known: dict[tuple[str, int, int, Any], CachedProgram] = {}
 
-    def find(self, kind: str, segment: int, start: int, key: Any, make: Any) -> Any:
-        """Return what `make(words, uses_local)` makes of the program at `start` of a code segment, kept by `key`.
+    def find(self, kind: str, segment: int, start: int, key: Any, make: Any) -> CachedProgram:
+        """Return the program at `start` of a code segment, kept by `key`, with what `make(words, uses_local)` makes.
 
         `key` says what else it depends on. Raises GpuFault and MachineFault.
         """
         place = kind, segment, start, key
         known = self._known.get(place)
-        if known is not None:
-            now = self.memory.view(segment + start, len(known.words), "code")
-            if now.tobytes() == known.words:
-                return known.made
+        if known is not None and self.unchanged(known):
+            return known
+        mark = self.memory.mark()
         room = min(self.memory.room(segment + start), 4 * MOST_WORDS) & ~3
         words = self.memory.view(segment + start, max(4, room), "code").view(np.uint32).tolist()
         units = decoder(tesla, self.chip.variant, kind)
@@ -86,9 +86,18 @@ class Programs:
         words = words[:count]
         texts = [i.text for i in units.decode(words, start)]
         uses_local = any(" l[" in t for t in texts)
-        made = make(words, uses_local)
-        self._known[place] = CachedProgram(np.array(words, np.uint32).tobytes(), made, uses_local, texts)
-        return made
+        code = np.array(words, np.uint32).tobytes()
+        self._known[place] = found = CachedProgram(code, make(words, uses_local), texts, segment + start, mark)
+        return found
+
+    def unchanged(self, known: CachedProgram) -> bool:
+        """Return whether the words of a program are still the same. Raises GpuFault."""
+        mark = self.memory.mark()
+        if known.mark != mark:
+            if self.memory.view(known.address, len(known.words), "code").tobytes() != known.words:
+                return False
+            known.mark = mark
+        return True
 
     def listings(self) -> list[tuple[str, int, list[str]]]:
         """Return (kind, address, instructions) of all programs that have run."""

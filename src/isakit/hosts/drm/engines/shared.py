@@ -9,6 +9,8 @@ from isakit.hosts.drm.memory import VideoMemory
 
 WHOLE = 0x10000
 """Bytes of a buffer whose size field is 0."""
+ALIGNED = 64
+"""Compiled code reads constants at addresses that are multiples of this."""
 MOST_CONTENTS = 256
 """Buffers whose content is kept."""
 
@@ -70,6 +72,18 @@ class ConstantBuffers:
             if kind == program and number in self.defined:
                 address, size = self.defined[number]
                 out[bank] = self._content(address, min(size, self.memory.room(address)))
+        return out
+
+    def views(self, program: int) -> dict[int, Array] | None:
+        """Return c[] bank -> bytes where they are; None where some do not begin as compiled code wants it."""
+        out: dict[int, Array] = {}
+        for (kind, bank), number in self.bound.items():
+            if kind == program and number in self.defined:
+                address, size = self.defined[number]
+                size = min(size, self.memory.room(address))
+                if address % ALIGNED or not size:
+                    return None
+                out[bank] = self.memory.view(address, size, "constants")
         return out
 
     def _content(self, address: int, size: int) -> bytes:

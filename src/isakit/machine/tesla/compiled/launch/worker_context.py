@@ -89,6 +89,10 @@ class Slots:
         self.set_slot("turn_length", turn)
         self.set_slot("paused", state_layout.READY if how.resumes else state_layout.INTERRUPTED)
 
+    def places(self, *names: str) -> list[int]:
+        """Return the places of slots among the numbers."""
+        return [_INDEX[name] for name in names]
+
     def get_slot(self, name: str) -> int:
         """Return the number in a slot."""
         return int(self.numbers[_INDEX[name]])

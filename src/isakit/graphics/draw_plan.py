@@ -1,0 +1,381 @@
+"""Draws that are like the one before: programs, state and kinds of targets are the same, and compiled code has it all.
+
+What they have in common is prepared once: the functions of all stages, the records these get, and memory for what goes
+from one to the next. A draw of triangles then calls one function after the other: vertex program, set-up, planes,
+quads, and for each batch of fragments inputs, program and output merger. What the plan cannot do, such as triangles
+that have to be cut, is left to the pipeline, before anything has been drawn.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from isakit.engine.llvm.array_tracer import LANES as GROUP
+from isakit.engine.protocol import Array
+from isakit.graphics.assembly import Attribute, fetch
+from isakit.graphics.compiled_draw import fragment_rows, merge_question
+from isakit.graphics.compiled_inputs import InputsKey, inputs_function
+from isakit.graphics.compiled_merge import merge_function, put_depth_range, put_state
+from isakit.graphics.compiled_planes import PLANES, planes_function
+from isakit.graphics.compiled_quads import CompiledFunction, Name
+from isakit.graphics.compiled_raster import AT_ONCE, quads_function
+from isakit.graphics.compiled_setup import ROWS, flat_values, put_view, setup_function, triangle_corners
+from isakit.graphics.compiled_stage import RepeatedStage
+from isakit.graphics.draw_state import DrawState, DrawStats
+from isakit.graphics.pipeline import LastDraw, Pipeline
+from isakit.graphics.planes import Column, Corners, Fragments, PrimitiveFacts
+from isakit.graphics.quad_buffers import QuadBuffers
+from isakit.graphics.raster import pixels
+from isakit.graphics.shader import FragmentShader, VertexShader
+from isakit.graphics.stage import LANES, ConstantVaryings, Stage, answered
+from isakit.graphics.vertices import Fetched, Vertices, arranged
+from isakit.machine.tesla.compiled.emit.machine_values import VARYING_WORDS
+from isakit.machine.tesla.compiled.launch.host_assist import interruptible
+from isakit.machine.tesla.launch import Launch
+
+if TYPE_CHECKING:
+    from isakit.graphics.texture_bindings import Bound
+    from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
+
+MOST_TRIANGLES = 1 << 14
+MOST_INSTRUCTIONS = 1 << 12
+"""Triangles of a draw, and instructions of a program, above which the little that a plan saves is not worth it."""
+Banks = Mapping[int, Array]
+"""c[] bank number -> its bytes, where they are; they may be others at the next draw."""
+
+
+class DrawPlan:
+    """Keeps what draws with a vertex and a fragment program and a state have in common.
+
+    Whoever keeps it sees to it that pipeline, programs with their inputs and results, state, and sizes and formats of
+    the targets are the same in all of its draws. Vertices, constants, textures and targets may be others each time.
+    """
+
+    def __init__(self, vertex: VertexShader, fragment: FragmentShader, state: DrawState) -> None:
+        self.vertex, self.fragment, self.state = vertex, fragment, state
+        self._asked, self._next = 0, 1
+        self._prepared: _Prepared | None = None
+
+    def draw(
+        self,
+        p: Pipeline,
+        mode: str,
+        order: Array,
+        restart: int | None,
+        arrays: Sequence[Attribute],
+        textures: Mapping[str, Mapping[int, Bound]],
+        constants: Mapping[str, Banks],
+    ) -> DrawStats | None:
+        """Draw as `Pipeline.draw` does, which has to do it if this returns None. Raises BudgetExceeded."""
+        prepared = self._prepared
+        if prepared is None:
+            self._asked += 1
+            if self._asked < self._next:
+                return None
+            self._next = 2 * self._asked  # code is made while draws go on without a plan
+            prepared = self._prepared = _prepared(self, p, textures)
+            if prepared is None:
+                return None
+        return prepared.draw(p, mode, order, restart, arrays, textures, constants)
+
+
+def plan_of(p: Pipeline, vertex: VertexShader, fragment: FragmentShader, state: DrawState) -> DrawPlan | None:
+    """Return a plan for draws of a pipeline that have all this in common; None where there is nothing to prepare."""
+    return DrawPlan(vertex, fragment, state) if p.engine.direct and _is_plain(state) else None
+
+
+def _is_plain(state: DrawState) -> bool:
+    """Return whether draws with a state are those that plans are for."""
+    special = (
+        state.multisampling, state.offset, state.polygon_stipple, state.clip_distances or None, state.clip_rectangles,
+        state.layer_word, state.viewport_word,
+    )  # fmt: skip
+    return state.rasterize and all(s is None for s in special) and state.polygon_mode == ("fill", "fill")
+
+
+@dataclass(frozen=True)
+class _Functions:
+    """The functions between the programs, and what the one for planes makes: `values`."""
+
+    setup: CompiledFunction
+    quads: CompiledFunction
+    planes: CompiledFunction | None
+    values: tuple[Column, ...]
+    inputs: CompiledFunction
+    merger: CompiledFunction
+
+
+def _prepared(plan: DrawPlan, p: Pipeline, textures: Mapping[str, Mapping[int, Bound]]) -> _Prepared | None:
+    """Return what a plan keeps; None where something is not there, or not yet."""
+    vertex, fragment, state = plan.vertex, plan.fragment, plan.state
+    if fragment.sample_mask is not None or vertex.inputs is None or not p.targets:
+        return None
+    launches = [s.program.launch(*p.units(textures[s.kind])) for s in (vertex, fragment)]
+    ready = [p.engine.prepared(launches[0], 0, (), p.choices)]
+    ready.append(p.engine.prepared(launches[1], 0, fragment.results(len(p.targets)), p.choices))
+    found = [r for r in ready if r is not None and _repeats(*r)]
+    if len(found) < 2:
+        return None
+    kernel, whole = found[1][1], p.make_all
+    words = tuple(sorted({(w, flat) for w, flat, _ in kernel.flow.varyings if w < VARYING_WORDS}))
+    question = merge_question(fragment, kernel.facts.registers, state, p.targets, p.depth_buffer, p.choices)
+    if any(len(c) != 4 for c in question.colors) or (question.second is not None and len(question.second) != 4):
+        return None
+    shape = PrimitiveFacts(False, False, False, False, not fragment.two_sided)
+    asked = InputsKey(tuple(fragment.inputs), words, question.reads_depth, shape, float(state.pixel_center))
+    made = 0 if not whole else None
+    setup, quads = setup_function(state, p.choices, made), quads_function(made)
+    inputs, merger = inputs_function(asked, kernel.target, made), merge_function(question, kernel.target, made)
+    if setup is None or quads is None or inputs is None or merger is None:
+        return None
+    names = dict.fromkeys(n for n in (*inputs.slots, *merger.slots) if isinstance(n, tuple))
+    values = tuple(dict.fromkeys(n[1] for n in names if n[0] == "plane"))
+    planes = planes_function(values, state.clamp_vertex, made) if values else None
+    if values and planes is None:
+        return None
+    functions = _Functions(setup, quads, planes, values, inputs, merger)
+    return _Prepared(plan, p, found[0], found[1], functions, asked)
+
+
+def _repeats(launch: Launch, kernel: CompiledKernel) -> bool:
+    """Return whether a program can run as `RepeatedStage`."""
+    known = kernel.known
+    special = known.needs_host or known.has_loops or known.has_barriers or known.has_indirect or launch.local_limit
+    return not special and known.count <= MOST_INSTRUCTIONS
+
+
+class _Units:
+    """A program's stage, the textures it has, and whether compiled code answers all questions to them."""
+
+    def __init__(self, stage: RepeatedStage, shader: VertexShader | FragmentShader) -> None:
+        self.stage, self._shader = stage, shader
+        self._bound: Mapping[int, Bound] = {}
+        self._key: object = None
+        self._answers = False
+
+    def bind(self, p: Pipeline, bound: Mapping[int, Bound]) -> bool:
+        """Let the program have these textures."""
+        key = [(n, *map(id, b)) if isinstance(b, tuple) else (n, id(b)) for n, b in bound.items()]
+        if key != self._key or self.stage.textures_change:
+            launch = answered(self._shader.program.launch(*p.units(bound)), p.choices)
+            self._answers, self._key, self._bound = self.stage.use(launch), key, bound
+        return self._answers
+
+
+class _Prepared:
+    """The functions of a plan, and the memory between them."""
+
+    def __init__(
+        self, plan: DrawPlan, p: Pipeline, vertex: tuple[Launch, CompiledKernel],
+        fragment: tuple[Launch, CompiledKernel], f: _Functions, asked: InputsKey,
+    ) -> None:  # fmt: skip
+        state = plan.state
+        self._plan, self._f = plan, f
+        self._stop: Array = np.zeros(1, np.int32)
+        rows, table = fragment_rows(asked.words, asked.depth, LANES)
+        like = Stage(0, varyings=ConstantVaryings(np.zeros((0, 0), np.uint32)), choices=p.choices)
+        self._fragment = _Units(RepeatedStage(*fragment, like, LANES // 32, table), plan.fragment)
+        self._fragment.stage.stopped_by(self._stop)
+        self._setup, self._quads, self._inputs, self._merger = (x.job() for x in (f.setup, f.quads, f.inputs, f.merger))
+        self._planes = None if f.planes is None else f.planes.job()
+        self._view = state.viewports[0] if state.viewports else p.viewport(state)
+        put_view(self._setup, self._view, p.bounds(state.scissors[0] if state.scissors else state.scissor))
+        for k in range(len(rows) - 1):
+            self._inputs.set_slot(f"row{k}", rows[k])
+        if asked.depth:
+            self._merger.set_slot("z", rows[len(asked.words)])
+        self._merger.set_slot("state_bytes", fragment[1].state_bytes)
+        put_depth_range(self._merger, self._view.depth_range)
+        self._flat = sorted({n[1] for n in (*f.inputs.slots, *f.merger.slots) if n[0] == "flat"})
+        self._images: list[Array] = []
+        self._vertex_of = vertex
+        self._made_quads = p.quads = p.quads or QuadBuffers(AT_ONCE)
+        self._take_quads(self._made_quads)
+        self._make_vertex_room(p, 64)
+        self._make_room(64)
+
+    # --- memory -------------------------------------------------------------------------------------------------------
+    def _make_vertex_room(self, p: Pipeline, warps: int) -> None:
+        """Make room for the vertices of so many warps."""
+        shader = self._plan.vertex
+        like = Stage(0, attributes=np.zeros((len(shader.inputs or ()), 0), np.uint32), choices=p.choices)
+        self._vertex_room = 32 * warps
+        self._vertex = _Units(RepeatedStage(*self._vertex_of, like, warps), shader)
+        self._vertex.stage.stopped_by(self._stop)
+        self._words = self._vertex.stage.outputs
+        for axis, word in zip("xyzw", shader.position, strict=True):
+            self._setup.set_slot(axis, self._words[word])
+        for _, *word in self._f.values if self._planes is not None else ():
+            if word and self._planes is not None:
+                self._planes.set_slot(("word", *word), self._words[word[0]])
+
+    def _make_room(self, room: int) -> None:
+        """Make room for so many triangles, whole groups of them."""
+        self._room = room
+        self._table: Array = np.empty((len(ROWS), room), np.int64)
+        self._plane_rows: Array = np.empty((len(PLANES), room))
+        self._front: Array = np.empty(room, np.uint32)
+        self._flat_rows: Array = np.empty((len(self._flat), room), np.uint32)
+        out: Array = np.empty((3 * len(self._f.values), room))
+        columns: dict[Name, Array] = {
+            "table": self._table, "planes": self._plane_rows, "out": out,
+            ("front",): self._front, "front": self._front, ("number",): np.arange(room, dtype=np.uint32),
+            ("origin", 0): self._plane_rows[PLANES.index("origin_x")],
+            ("origin", 1): self._plane_rows[PLANES.index("origin_y")],
+        }  # fmt: skip
+        columns |= {("plane", what, k): out[3 * j + k] for j, what in enumerate(self._f.values) for k in range(3)}
+        columns |= {("flat", word): row for word, row in zip(self._flat, self._flat_rows, strict=True)}
+        for job in (self._setup, self._planes, self._inputs, self._merger):
+            if job is not None:
+                job.set_slot("room", room)
+                for name, array in columns.items():
+                    job.set_slot(name, array)
+        self._quads.set_slot("table", self._table)
+        self._quads.set_slot("triangles", room)
+
+    def _take_quads(self, b: QuadBuffers) -> None:
+        """Let quads go to some buffers."""
+        for name, array in (("x", b.x), ("y", b.y), ("p", b.primitive), ("covered", b.covered), ("used", b.used)):
+            self._quads.set_slot(name, array)
+        self._quads.set_slot("room", AT_ONCE)
+        for job in (self._inputs, self._merger):
+            for name, array in (("x", b.x), ("y", b.y), ("primitive", b.primitive)):
+                job.set_slot(name, array)
+
+    # --- the draw -----------------------------------------------------------------------------------------------------
+    def draw(
+        self, p: Pipeline, mode: str, order: Array, restart: int | None, arrays: Sequence[Attribute],
+        textures: Mapping[str, Mapping[int, Bound]], constants: Mapping[str, Banks],
+    ) -> DrawStats | None:  # fmt: skip
+        """See `DrawPlan`."""
+        started = time.perf_counter()
+        p.drawn(LastDraw)
+        fetched, made = arranged(mode, order, restart, 1, self._plan.state.provoking == "last", p.choices.quads)
+        count, vertices = made.primitives.shape[0], fetched.count
+        if made.primitives.shape[1] != 3 or not 0 < count <= MOST_TRIANGLES or vertices > LANES:
+            return None
+        if vertices > self._vertex_room:
+            self._make_vertex_room(p, 1 << (-(-vertices // 32) - 1).bit_length())
+        if count > self._room:
+            self._make_room(1 << (count - 1).bit_length())
+        vertex, fragment = self._vertex, self._fragment
+        if not (vertex.bind(p, textures["vertex"]) and fragment.bind(p, textures["fragment"])):
+            return None
+        vertex.stage.read_constants(constants["vertex"])
+        fragment.stage.read_constants(constants["fragment"])
+        inputs = self._plan.vertex.inputs
+        assert inputs is not None
+        assert vertex.stage.attributes is not None
+        fetch(arrays, inputs, fetched.ids, fetched.instance, vertex.stage.attributes[:, :vertices])
+        stats = DrawStats(vertices=vertices, primitives=count)
+        self._stop[0] = 0
+        with p.engine.running(self._stop):
+            done = interruptible(partial(self._run, p, made, vertices, stats), self._stop, brief=True)
+        if self._stop[0]:
+            raise KeyboardInterrupt
+        if not done:
+            return None
+        p.drawn(partial(self._show, p, made, fetched))
+        stats.seconds = time.perf_counter() - started
+        return stats
+
+    def _run(self, p: Pipeline, made: Vertices, vertices: int, stats: DrawStats) -> bool:
+        """Run all stages; returns whether that was possible, up to the fragments. Raises BudgetExceeded."""
+        f, stage, count = self._f, self._vertex.stage, len(made.primitives)
+        if not stage.run_lanes(vertices):
+            return False
+        groups = -(-count // GROUP)
+        self._setup.set_slot("corners", made.primitives)
+        self._setup.set_slot("count", count)
+        done = f.setup.run(self._setup.address, 0, groups, 0)
+        sizes = self._table[-1, : groups * GROUP]
+        if done & 0xFFFF_FFFF or sizes.sum() > AT_ONCE:
+            return False
+        if self._planes is not None and f.planes is not None:
+            self._planes.set_slot("corners", made.primitives)
+            self._planes.set_slot("provoking", made.provoking)
+            self._planes.set_slot("count", count)
+            f.planes.run(self._planes.address, 0, groups, 0)
+        for word, row in zip(self._flat, self._flat_rows, strict=True):
+            row[:count] = flat_values(self._words[word], made.provoking, word in self._plan.state.clamp_vertex)
+        f.quads.run(self._quads.address, 0, groups * GROUP, 0)
+        n = self._made_quads.end()
+        threads, issued = stage.instructions()
+        p.engine.count(stage.launch, issued)
+        stats.instructions += threads
+        stats.triangles, stats.quads = done >> 32, n
+        if n:
+            self._shade(p, made, n, stats)
+        return True
+
+    def _shade(self, p: Pipeline, made: Vertices, n: int, stats: DrawStats) -> None:
+        """Run and merge the fragments of the quads."""
+        p.load(self._made_quads.part(0), self._plan.state)
+        self._put_targets(p)
+        f, stage, lanes = self._f, self._fragment.stage, 4 * n
+        visible = np.packbits(self._made_quads.covered[: -(-n // 8) * 8], bitorder="little").view(np.uint32)
+        for start in range(0, lanes, LANES):
+            count, first = min(LANES, lanes - start), start // 4
+            groups = -(-count // GROUP)
+            f.inputs.run(self._inputs.address, 0, groups, first)
+            if not stage.run_lanes(count, visible[start // 32 : -(-(start + count) // 32)]):
+                if self._stop[0]:
+                    return
+                fragments = self._plan.fragment
+                p.shade(
+                    fragments,
+                    self._corners(p, made),
+                    self._made_quads.part(first),
+                    self._plan.state,
+                    self._view,
+                    stage.launch,
+                    stats,
+                )
+                return
+            done = f.merger.run(self._merger.address, 0, groups, first)
+            threads, issued = stage.instructions()
+            p.engine.count(stage.launch, issued)
+            stats.instructions += threads
+            stats.fragments += done >> 32
+            stats.samples += done & 0xFFFF_FFFF
+
+    def _put_targets(self, p: Pipeline) -> None:
+        """Let the output merger find the targets and the records."""
+        images = [t.pixels for t in p.targets]
+        if p.depth_buffer is not None:
+            images += [p.depth_buffer.depth, p.depth_buffer.stencil]
+        if len(images) != len(self._images) or any(a is not b for a, b in zip(images, self._images, strict=True)):
+            self._images = images
+            put_state(self._merger, self._plan.state, p.targets, p.depth_buffer)
+        self._merger.set_slot("states", self._fragment.stage.records())
+
+    # --- what it leaves -----------------------------------------------------------------------------------------------
+    def _corners(self, p: Pipeline, made: Vertices) -> Corners:
+        """Return the corners that the planes of the draw are made from."""
+        v = Vertices(self._words, made.primitives, made.provoking, numbers=made.numbers)
+        count = len(made.primitives)
+        return triangle_corners(
+            v, self._plane_rows[:, : -(-count // GROUP) * GROUP], self._front, self._plan.state, p.make_all
+        )
+
+    def _show(self, p: Pipeline, made: Vertices, fetched: Fetched) -> LastDraw:
+        """Return what the pipeline tells of its last draw."""
+        words = self._words[:, : fetched.count].copy()
+        quads = self._made_quads.part(0)
+
+        def inputs() -> Fragments:
+            x, y = (place.ravel() for place in pixels(quads))
+            shown = self._plan.state.pixel_center
+            corners, primitive = self._corners(p, made), np.repeat(quads.primitive, 4)
+            return Fragments(self._plan.fragment.inputs, corners, x, y, primitive, shown=shown)
+
+        return LastDraw(made.with_words(words, fetched), quads, np.arange(len(made.primitives)), inputs)
+
+
+__all__ = ["DrawPlan", "plan_of"]
