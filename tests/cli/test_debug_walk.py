@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from conftest import ROOT
+from support.clients import cuda_build
 from support.clients.node_tools import needs_node, node
 from support.needs import needs_clang
 from support.patience import PATIENCE
@@ -55,12 +58,16 @@ def walk(
     """What the client saw; the adapter has ended with it."""
     path = file if file.startswith("/") else str(tmp_path / file)
     command = [sys.executable, "-m", "isakit", "debug", path, *given, "--dap-port", "0"]
+    return walked(command, path if in_file else "", line=line, watch=watch, data=data, endless=endless)
+
+
+def walked(command: list[str], source: str, *, line: int, watch: str, data: str, endless: bool = False) -> Any:
+    """What the client saw of a command that ends with it, and says its port in its first line."""
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        place = re.search(r":(\d+)\s*$", process.stderr.readline())
+        place = re.search(r"(\d+)\s*$", process.stderr.readline())
         assert place is not None
-        about = {"source": path if in_file else "", "line": line, "watch": watch, "data": data,
-                 "endless": endless}  # fmt: skip
+        about = {"source": source, "line": line, "watch": watch, "data": data, "endless": endless}
         try:
             seen = json.loads(node(WALK, place[1], json.dumps(about), timeout=PATIENCE))
             assert process.wait(PATIENCE) == 0
@@ -125,3 +132,35 @@ def test_a_shader(tmp_path: Path) -> None:
     (tmp_path / "tint_f.cg").write_text(SHADER)
     seen = walk(tmp_path, "tint_f.cg", "--arg", "color0=ramp:f32:2x4", line=3, watch="d.y", data="pa0")
     assert (seen["watch"], seen["hit"]["locals"]["d"]) == ("0.5", "{0, 0.5, 1, 1.5}")
+
+
+PROGRAM = (
+    CUDA
+    + """#include <stdio.h>
+int main() {
+    int h[32], *d;
+    for (int k = 0; k < 32; k++) h[k] = k;
+    cudaMalloc(&d, sizeof h);
+    cudaMemcpy(d, h, sizeof h, cudaMemcpyHostToDevice);
+    for (int round = 0; round < 2; round++) twice<<<1, 32>>>(d, 4);
+    cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
+    return h[1] == 0;
+}
+"""
+)
+
+
+@needs_node("@vscode/debugadapter-testsupport")
+@needs_clang
+@pytest.mark.skipif(not cuda_build.has_compiler(), reason="needs `cc` on 64-bit x86 Linux")
+def test_a_program_that_runs(tmp_path: Path) -> None:
+    """An editor attaches to the first launch of a program's kernel, and walks in it as in a file's."""
+    source, binary = tmp_path / "twice.cu", tmp_path / "twice"
+    source.write_text(PROGRAM)
+    isakit = [sys.executable, "-m", "isakit"]
+    subprocess.run([*isakit, "nvcc", "-G", "-o", str(binary), str(source)], check=True, timeout=PATIENCE)
+    command = [*isakit, "cuda", "--debug", "0", "--", str(binary)]
+    seen = walked(command, str(source), line=5, watch="k", data="$r1")
+    assert (seen["watch"], seen["hit"]["locals"]["sum"]) == ("0", "0")
+    assert seen["next"]["source"] == "twice.cu"
+    assert seen["restarted"]["frame"]

@@ -125,3 +125,17 @@ def test_compiler_explorer_knows_all_chips() -> None:
     assert re.search(r"^group\.isakit\.compilers=(.*)$", text, re.MULTILINE)[1].split(":") == [  # type: ignore[index]
         f"isakit{chip}" for chip in chips
     ]
+
+
+READ_BY_COMPILER_EXPLORER = {
+    "compilers", "groupName", "compilerType", "exe", "supportsBinary", "supportsExecute", "versionFlag", "name",
+    "options", "defaultCompiler",
+}  # fmt: skip
+"""Of the properties that its `lib/compiler-finder.ts` and `lib/options-handler.ts` ask for, those that are ours."""
+
+
+def test_compiler_explorer_reads_every_property() -> None:
+    text = (PACKAGING / "compiler-explorer/cuda.local.properties").read_text("utf-8")
+    rows = [line.partition("=")[0] for line in text.splitlines() if line and not line.startswith("#")]
+    assert {row.rpartition(".")[2] for row in rows} <= READ_BY_COMPILER_EXPLORER
+    assert all(re.fullmatch(r"compilers|defaultCompiler|(group\.isakit|compiler\.isakit\w+)\.\w+", row) for row in rows)

@@ -355,6 +355,30 @@ def test_gdb_keeps_its_breakpoints_to_their_kernel(start: Callable[..., Program]
         assert gdb.stopped()["reason"] == "exited-normally"
 
 
+@pytest.mark.gdb
+@pytest.mark.skipif(GDB is None, reason="gdb is not installed")
+def test_gdb_gets_lines_and_variables_of_every_kernel(start: Callable[..., Program]) -> None:
+    p = start("twice", "next")
+    with Gdb(p.server.place) as gdb:
+        assert ".entry twice (.param .u64 x)" in gdb.shown("list")
+        here = LINES["twice"] + SUM
+        gdb.shown(f"tbreak kernel.ptx:{here}")
+        assert gdb.move("-exec-continue")["line"] == str(here)
+        assert "%r2 = 0\n" in gdb.shown("info locals")
+        gdb.shown("thread 2")  # which has not read it yet
+        assert "%r2 = <optimized out>\n" in gdb.shown("info locals")
+        later = LINES["next"] + SUM
+        gdb.shown(f"isakit b ptx:{later}")  # the server knows that a kernel to come has the line
+        assert gdb.move("-exec-continue")["addr"]
+        assert f"kernel.ptx:{later}" in gdb.shown("bt")
+        assert "%r2 = 0\n" in gdb.shown("info locals")
+        gdb.shown("isakit delete")
+        gdb.ask("-exec-continue")
+        p.end()
+        assert gdb.stopped()["reason"] == "exited-normally"
+    assert p.numbers() == [2 * k + 1 for k in range(64)]
+
+
 def test_a_place_that_is_taken_is_refused(tmp_path: Path) -> None:
     (tmp_path / "k").write_text("")
     with pytest.raises(LaunchError, match="cannot be had"):

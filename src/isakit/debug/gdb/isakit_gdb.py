@@ -5,13 +5,18 @@
     (gdb) x/4i $pc
     (gdb) warp 1 5
 
+Lines and variables come from the server, where gdb was given no file, at the first stop in each program or kernel.
+
 Commands: `isakit COMMAND` (a command of `isakit debug`: `isakit info stack`), `warp [N [LANE]]`, `lane N`. Functions:
 `$at("s", 0x40)` (where a memory lies), `$label("loop")`. Listings need gdb 12 or later.
 """
 
 # pyright: basic, reportMissingImports=false, reportMissingModuleSource=false, reportArgumentType=false
 
+import base64
 import re
+import tempfile
+from pathlib import Path
 
 import gdb
 
@@ -122,6 +127,44 @@ class LabelFunction(gdb.Function):
         return int(monitor("label " + name.string()), 0)
 
 
+class Symbols:
+    """Lines and variables of what runs, as the server knows them."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="isakit-gdb-")
+        self.ptx = Path(self.folder.name, "kernel.ptx")
+        self.loaded = ""
+        gdb.events.stop.connect(self.stopped)
+
+    def stopped(self, event):
+        """Load them where another program has begun."""
+        space = gdb.current_progspace()
+        if not self.loaded and space is not None and space.filename:  # the user's own file
+            return
+        try:
+            told = monitor(f"symbols {self.ptx}").strip()
+        except gdb.error:  # no server of ours
+            return
+        if told not in ("=", self.loaded or "-"):
+            self.load(told)
+
+    def load(self, told):
+        """Fetch a file, and have gdb read it in place of that of another program; `-` is none."""
+        self.loaded = "" if told == "-" else told
+        if told == "-":
+            gdb.execute("symbol-file", to_string=True)
+            return
+        digest, size, more = told.split()
+        content = b""
+        while len(content) < int(size) + int(more):
+            content += base64.b64decode(monitor(f"symbols {self.ptx} {len(content)}"))
+        file = self.ptx.with_name(digest[:16])
+        file.write_bytes(content[: int(size)])
+        self.ptx.write_bytes(content[int(size) :])
+        gdb.execute(f"symbol-file {file}", to_string=True)
+
+
+SYMBOLS = Symbols()
 for command in (Isakit, WarpCommand, Lane, ThreadWarp, At, LabelFunction):
     command()
 

@@ -15,6 +15,7 @@ from typing import Final
 from isakit.debug import groups
 from isakit.debug.gdb.packets import LONGEST
 from isakit.debug.gdb.register_map import STACK_SIZE, GdbRegisterMap
+from isakit.debug.gdb.symbols import Symbols
 from isakit.debug.session import Session
 from isakit.debug.stops import Breakpoint, Stop, Watched
 from isakit.debug.terminal import Commands
@@ -49,6 +50,7 @@ class Stub:
         self._carrier = GdbRegisterMap(session.target, whole=session.later)
         self.detached = False
         self._commands = Commands(session)
+        self._symbols = Symbols(session)
         self._points: dict[_Point, Breakpoint] = {}
         self._thread = self._focused()
         self._about_to_end = False
@@ -348,6 +350,8 @@ class Stub:
                 except ValueError:
                     raise LaunchError(f"{rest!r} is not an address") from None
                 return ["0"] if i is None else [f"{i.size} {i.text}"]
+            case "symbols":
+                return self._symbols.answer(rest)
             case "script":
                 return [str(SCRIPT)]
             case "quit" | "q":

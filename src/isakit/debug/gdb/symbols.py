@@ -1,0 +1,54 @@
+"""Lines and variables for a gdb that has no file: its script asks for them, in parts, whenever another program runs."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+
+from isakit.asm import Program
+from isakit.debug.gdb.dwarf import debug_file
+from isakit.debug.session import Session
+from isakit.debug.sources import Sources
+from isakit.errors import IsakitError
+
+PART = 3 << 10
+"""Bytes of an answer."""
+
+
+class Symbols:
+    """The ELF file of the program that a session is in, and the PTX that it comes from where that is its source."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._program: Program | None = None
+        self._told = "-"
+        self._content = b""
+
+    def answer(self, rest: str) -> list[str]:
+        """Answer `symbols PATH`: the digest of the file and the bytes of it and of the PTX, which gdb keeps at PATH.
+
+        A program whose source is not known has `-`, and a session that stands between two launches `=`: what was told
+        before is as good as anything. `symbols PATH OFFSET` is a part of both, the PTX behind the file, in base 64.
+        """
+        path, _, offset = rest.rpartition(" ") if rest.rpartition(" ")[2].isdecimal() else (rest, "", "")
+        if not self._session.program.source_table and self._session.later:
+            return ["="]
+        if self._program is not self._session.program:
+            self._program = self._session.program
+            self._made(path)
+        if not offset:
+            return [self._told]
+        return [base64.b64encode(self._content[int(offset) :][:PART]).decode()]
+
+    def _made(self, path: str) -> None:
+        ptx = Sources(self._session).ptx.encode()
+        try:
+            file = debug_file(self._session, path)
+        except IsakitError:
+            self._told, self._content = "-", b""
+            return
+        self._content = file + ptx
+        self._told = f"{hashlib.sha256(self._content).hexdigest()} {len(file)} {len(ptx)}"
+
+
+__all__ = ["PART", "Symbols"]
