@@ -51,7 +51,7 @@ def _run(line: Sequence[str], environment: Mapping[str, str]) -> tuple[int, str]
 
 @dataclass(frozen=True)
 class CLibrary:
-    """A shared library and what it is made of.
+    """A shared library and its sources.
 
     Attributes:
         name: file name of the library.
@@ -147,7 +147,7 @@ class CLibrary:
 
 
 def _placed(file: Path, data: bytes) -> Path:
-    """Return a library's file, which is there and whole. Raises OSError."""
+    """Write the file of a library, unless it is there already, and return its path. Raises OSError."""
     with suppress(OSError):
         if file.read_bytes() == data:
             return file

@@ -113,7 +113,7 @@ class Stream:
 
 
 class Event:
-    """A moment between launches and copies. `timing` says whether there is a time to ask for."""
+    """A point in time between launches and copies. `timing`: whether `elapsed_time` may be asked."""
 
     def __init__(self, timing: bool = True) -> None:
         self.timing = timing
@@ -146,7 +146,7 @@ def stream() -> Stream:
 
 
 def default_stream() -> Stream:
-    """Return a stream that stands for the default one."""
+    """Return an object for the default stream."""
     return Stream()
 
 

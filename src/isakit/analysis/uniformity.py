@@ -159,7 +159,7 @@ class Uniformity:
                     self._note(v, apart=True)
 
     def _meeting(self, n: int) -> int | None:
-        """Return the block where lanes that part after a block surely are together again, None if there is none."""
+        """Return the block where lanes that diverge after a block are sure to reconverge; None if there is none."""
         function = self.flow.blocks[n].function
         if function is None:
             return None

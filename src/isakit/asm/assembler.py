@@ -265,7 +265,7 @@ class _Resolver:
         return None
 
     def _similar(self, name: str) -> tuple[str, ...]:
-        """Return the names that a misspelt one may stand for, as notes; none where looking would take long."""
+        """Return the names similar to an unknown one, as notes; none where the search would take long."""
         names = self.section.scope.all_names()
         cheap = len(self.source.diagnostics) * len(names) < _MOST_COMPARED
         return did_you_mean(name, names) if cheap else ()

@@ -187,7 +187,7 @@ def _cut(i: Instruction, count: int, marks: Sequence[int], scale: int) -> Iterat
 
 
 class _Rows:
-    """Writes instructions as lines. `labelled`: by address, the operand that a label stands for, and the label."""
+    """Writes instructions as lines. `labelled`: by address, the operand to replace by a label, and the label."""
 
     def __init__(
         self, program: Program, words: bool, labelled: Mapping[int, Mapping[str, str]], notes: Notes | None

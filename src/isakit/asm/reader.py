@@ -81,7 +81,7 @@ class Reader:
         self._flush()
 
     def _real(self, s: Statement) -> list[Statement]:
-        """Return the statement itself, or the statements that a pseudo instruction stands for."""
+        """Return the statement itself, or the statements that a pseudo instruction expands to."""
         pseudo = self.decoder.isa.pseudo.get(s.text.split(None, 1)[0])
         tokens = self._tokens(s) if pseudo is not None else None
         if pseudo is None or tokens is None:

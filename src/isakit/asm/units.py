@@ -58,5 +58,5 @@ def pack_units(units: Sequence[int], variant: Variant) -> bytes:
 
 
 def address_scale(decoder: Decoder) -> int:
-    """Return bytes that one step of a code address stands for."""
+    """Return the bytes per step of a code address."""
     return decoder.view.variant.unit_bytes if decoder.isa.word_addressed else 1

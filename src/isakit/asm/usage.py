@@ -49,7 +49,7 @@ class Arguments:
         return self.take()
 
     def take(self) -> str:
-        """Take the next word, whatever it is."""
+        """Take the next word, without a check."""
         self.k += 1
         return self.tokens[self.k - 1].text
 
@@ -102,7 +102,7 @@ def number(what: str = "a number", low: int = 0, high: int = U32, form: str = "d
 
 
 def keyword(word: str) -> Kind:
-    """Return the kind of a word that stands for itself."""
+    """Return the kind of a word that is its own value."""
 
     def read(a: Arguments) -> bool:
         if not a.key(word):

@@ -46,7 +46,7 @@ def _run() -> None:
 
 
 class _Closed(io.StringIO):
-    """Standard output where there is none: writing to it is an error, as writing to a closed file."""
+    """A stand-in for a missing standard output: writing raises an error, as for a closed file."""
 
     def write(self, s: str, /) -> int:
         raise OSError(errno.EBADF, "standard output is closed")

@@ -112,7 +112,7 @@ def refusal(kind: str, *messages: str) -> bytes:
 
 @dataclass(eq=False)
 class Client:
-    """A connection: what has come and is not answered yet, what is still to be sent, when it counts as gone."""
+    """A connection: unanswered input, unsent output, and the time at which it is dropped."""
 
     socket: socket.socket
     deadline: float
@@ -160,7 +160,7 @@ class CompileServer:
                     self._drop(client)
 
     def turn(self) -> None:
-        """Do what there is to do, at most for a second."""
+        """Handle pending events, for a second at most."""
         room = len(self._clients) < MOST_CLIENTS
         if room != self._accepts:
             self._accepts = room

@@ -75,7 +75,7 @@ def project_option(function: F) -> F:
 
 
 def project_for(path: str | None, data: bytes | None) -> Project | None:
-    """Read the project of `--project`; say so where it belongs to another file than one of this content.
+    """Read the project of `--project`; warn if it was made for another file.
 
     Raises FormatError.
     """

@@ -23,7 +23,7 @@ def script(shell: str, app: click.Command) -> str:
 
 
 def values(parameter: click.Parameter, chosen: dict[str, Any]) -> Iterable[str] | None:
-    """Return names that may stand for a parameter, `chosen` being what was given before; None where it takes a file."""
+    """Return the possible values of a parameter after `chosen`, the arguments before it; None where it takes a file."""
     name = parameter.name
     if name == "isa_name":
         return VARIANTS

@@ -125,7 +125,7 @@ def _overview(lessons: tuple[Exercise, ...]) -> None:
 
 
 def _begin(chosen: Exercise, written: list[Path]) -> None:
-    """Say what there is to know and to do."""
+    """Print the task of the lesson and how to go on."""
     echo(f"{chosen.title} ({chosen.minutes} minutes)\n")
     for text in (chosen.about, chosen.task):
         echo(textwrap.fill(text, 100) + "\n")

@@ -31,7 +31,7 @@ OperandValues = Mapping[str, Any]
 
 
 class _Values(dict[Hashable, "tuple[int, int] | list[Bits]"]):
-    """Bits by what one operand of one form stands for: (mask, value), or all ways where there are several."""
+    """Bits by the value of one operand of one form: (mask, value), or all encodings if there are several."""
 
     __slots__ = ("part",)
 

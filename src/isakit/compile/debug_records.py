@@ -31,7 +31,7 @@ DEEPEST = 20
 
 
 class _Flow:
-    """Definitions of a function's values: a record may speak of one that is not there yet on its way."""
+    """Definitions of a function's values: a debug record may come before the definition it refers to."""
 
     def __init__(self, lines: list[str], first: int) -> None:
         self._blocks: list[_IrBlock] = [_IrBlock("", first)]

@@ -316,7 +316,7 @@ def _select_and_allocate(
 
 
 def _warn(ptx: PtxModule, entry: PtxFunction, unmet: list[Loc]) -> None:
-    """Say where lanes may come to a barrier one after the other."""
+    """Warn where lanes of one warp may reach a barrier at different times."""
     for row in dict.fromkeys(row for row, _, _ in unmet):
         at = ptx.source.diagnostic(ptx.source.start(row), "")
         text = f"parts of a warp may come from here to one barrier of `{entry.name}` one after the other"

@@ -76,7 +76,7 @@ def _swizzle(op: AnyOp, args: Args, values: Values, attrs: Pattern) -> Better | 
 
 
 def _of_parts(parts: Args, pattern: str) -> Better | None:
-    """Return channels of a vector as channels of its parts: of one of them, or each a whole part."""
+    """Simplify a swizzle of joined parts: to a swizzle of one part, or to a join of whole parts."""
     where = [(p, k) for p in parts for k in range(count(p.kind))]
     chosen = [None if c in CONSTANTS else where[CHANNELS.index(c)] for c in pattern]
     sources = {id(c[0]): c[0] for c in chosen if c is not None and not isinstance(c[0], Const)}

@@ -34,7 +34,7 @@ def scan(
     dask: object = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ScanReport:
-    """Find every program of our instruction sets in files and write tables of them.
+    """Find every program of our instruction sets in files, and write index tables of them.
 
     The tables are the same whatever number of processes made them.
 

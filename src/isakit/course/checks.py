@@ -268,7 +268,7 @@ def _drawn(files: dict[str, bytes], near: Path) -> Array:
 
 @_checks("pipeline")
 def pipeline(folder: Path) -> Iterator[Verdict]:
-    """Check sums of four lengths, and the cycles that one more cell takes."""
+    """Check the sums for four lengths, and the cycles per additional cell."""
     from isakit.runtime.vuc import Core
 
     program = _assembled(folder / "sum.s", "vuc", "vp3")

@@ -141,7 +141,7 @@ def atomic_xor(old: Value, operand: Value) -> Value:
 
 @operation
 def atomic_keep(old: Value, operand: Value) -> Value:
-    """Memory stays as it is."""
+    """Leave memory unchanged."""
     return old
 
 

@@ -135,7 +135,7 @@ class BankedRegister(Place):
         return self.table[self.field.get(word)].kind == "internal"
 
     def resolved(self, ctx: Context) -> Reg | None:
-        """Return the register as it is in a secondary program, where all unified banks are sa."""
+        """Return the register as a secondary program reads it, where all unified banks are sa."""
         if SECONDARY not in ctx.features or self.secondary:
             return None
         more = {"double": self.double, "alias": self.alias, "role": self.role, "tag": self.tag}

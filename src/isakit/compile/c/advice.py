@@ -66,7 +66,7 @@ _UNKNOWN = re.compile(
 
 
 def advice(message: str, candidates: Sequence[str] = ()) -> tuple[str, ...]:
-    """Return what there is to say about a message of clang: nothing, or one line.
+    """Return a hint on an error message of clang: one line, or none.
 
     `candidates`: why it does not take the functions of the name that it has found.
     """

@@ -22,7 +22,7 @@ class IfConversion:
         raise NotImplementedError
 
     def can_guard(self, i: MIns, condition: VReg) -> bool:
-        """Return whether an instruction can be executed under a condition, and leaves that as it is."""
+        """Return whether an instruction can be predicated with `condition`, and does not write it."""
         return i.op.guarded and i.guard is None and all(r.v is not condition for r in i.defs())
 
     def guarded(self, i: MIns) -> None:

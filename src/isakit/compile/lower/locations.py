@@ -199,7 +199,7 @@ class VariableLocations(ABC):
 
 
 def _after(node: MBlock | Edge) -> list[MBlock | Edge]:
-    """Return what control comes to next: a block, or the edge to it where something happens on the way."""
+    """Return the successors of a block or an edge; an edge with copies on it stands for its target block."""
     return [(node, s) if s in node.edges else s for s in node.succs] if isinstance(node, MBlock) else [node[1]]
 
 

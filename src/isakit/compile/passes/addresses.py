@@ -101,7 +101,7 @@ def _near(where: Block, b: Block, bodies: dict[Block, set[Block]]) -> bool:
 
 
 class _Counter:
-    """A phi of a loop that starts somewhere, goes on in equal steps, and is used for addresses only."""
+    """An induction variable: a loop phi with a start and a constant step that is used for addresses only."""
 
     def __init__(self, phi: Ins, head: Block, entry: Block, latch: Block, step: int) -> None:
         self.phi, self.head, self.entry, self.latch, self.step = phi, head, entry, latch, step

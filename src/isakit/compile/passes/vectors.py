@@ -402,7 +402,7 @@ def _shortened(f: Function, b: Block, i: Ins, n: int, replaced: dict[IrValue, Ir
 
 
 def _widened(build: IrBuilder, v: IrValue, mine: list[int], kind: str) -> IrValue:
-    """Return a value with channels in their old places; the others hold whatever is there."""
+    """Return a value with its channels in their old places; the other channels are undefined."""
     places = {c: CHANNELS[k] for k, c in enumerate(mine)}
     return build.op(SWIZZLE("".join(places.get(c, CHANNELS[0]) for c in range(count(kind)))), v)
 

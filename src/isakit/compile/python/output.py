@@ -101,7 +101,7 @@ class Output(Calls):
         return f"ptrtoint (ptr addrspace(1) {name} to i64)"
 
     def _record(self, kind: int, text: str, kinds: int, words: list[TypedValue]) -> None:
-        """Write a record, unless there is no room for it."""
+        """Write a record, if there is room for it."""
         buffer = f"{_BUFFER} = internal addrspace(1) global [{_WORDS} x i32] zeroinitializer, align 8"
         if buffer not in self.top:
             self.top.append(buffer)

@@ -84,7 +84,7 @@ def type_named(name: str) -> Scalar | Pointer | None:
 
 
 def wider_of(a: Scalar, b: Scalar) -> Scalar:
-    """Return the type that holds the numbers of two, as far as there is one."""
+    """Return the type that holds the values of both types, as far as one does."""
     if a.is_float or b.is_float:
         if a.is_float and b.is_float:
             return a if a.size >= b.size else b

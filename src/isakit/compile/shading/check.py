@@ -240,7 +240,7 @@ class Check(ExpressionCheck):
         self.function = None
 
     def refuse_recursion(self) -> None:
-        """Note the first function that calls itself, whatever is in between."""
+        """Report the first function that calls itself, directly or through others."""
         state: dict[TypedFunction, int] = {}
         for top in (f for known in self.functions.values() for f in known):
             if top in state:

@@ -324,7 +324,7 @@ def same_number(v: IrValue) -> float | None:
 
 
 def _repeated(v: IrValue) -> str | None:
-    """Return the letter of the channel that all channels of a value are copies of, None if there is none."""
+    """Return the letter of the channel that a value repeats in all its channels; None if it does not."""
     if v.ins is not None and v.ins.op is SWIZZLE:
         pattern = SWIZZLE.of(v.ins).pattern
         if pattern == pattern[0] * len(pattern) and pattern[0] not in CONSTANTS:

@@ -425,7 +425,7 @@ class ExpressionLowering(Variables):
         return name
 
     def _turned(self, t: TypedIntrinsic) -> Values | None:
-        """Multiply by a matrix that is there by its columns: a sum of columns instead of dot products."""
+        """Multiply by a matrix stored by columns: a sum of scaled columns instead of dot products."""
         a, b = t.arguments
         if a.numeric.is_matrix and not b.numeric.is_matrix:
             columns = self._columns(a)

@@ -81,7 +81,7 @@ class Parser:
         return self.tokens[min(self.at + n, len(self.tokens) - 1)]
 
     def take(self, kind: str) -> bool:
-        """Go on if the token is such a mark or word."""
+        """Take the next token if it is this mark or word; returns whether it was."""
         found = self.on(kind) or (self.on("word") and self.token.text == kind)
         if found:
             self.step()

@@ -21,7 +21,7 @@ Resolver = Callable[[str, str], tuple[str, str]]
 
 
 class Macro(NamedTuple):
-    """A macro: names of its parameters (None: it is no function), and what it is replaced with."""
+    """A macro: its parameters (None: an object-like one) and its replacement."""
 
     parameters: tuple[str, ...] | None
     body: tuple[Token, ...]
@@ -44,7 +44,7 @@ class Preprocessed:
 
 
 class Preprocessor:
-    """Preprocesses one shader. `defines` are macros that are there from the beginning."""
+    """Preprocesses one shader. `defines` are predefined macros."""
 
     def __init__(self, sources: ShaderSources, defines: Mapping[str, str], resolver: Resolver | None = None) -> None:
         self.sources, self.resolver = sources, resolver

@@ -160,7 +160,7 @@ def shape(type: Numeric) -> tuple[int, int]:
 
 
 def holds_samplers(type: Type) -> bool:
-    """Return whether a sampler is somewhere in a type."""
+    """Return whether a type contains a sampler."""
     if isinstance(type, ArrayType):
         return holds_samplers(type.of)
     if isinstance(type, StructType):

@@ -24,7 +24,7 @@ class UniformSlot(NamedTuple):
 
 
 class Meeting:
-    """A block that several ways lead to, with what is known to be constant on each of them."""
+    """A block with several predecessors, and the constants known at the end of each of them."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -46,7 +46,7 @@ MOST_MARKS = 1 << 15
 
 
 class Variables(Emitter):
-    """Keeps the values of variables. `known` are those that have a constant here, whatever way led here."""
+    """Keeps the values of variables. `known` are those with a constant value here on every path."""
 
     dead = False
     """True while statements are lowered that are never reached."""
@@ -136,7 +136,7 @@ class Variables(Emitter):
             self.known.pop(n, None)
 
     def put_all(self, slots: list[int], values: Values) -> None:
-        """Give several of them values."""
+        """Assign values to several variables."""
         for n, v in zip(slots, values, strict=True):
             self.put(n, v)
 
@@ -156,7 +156,7 @@ class Variables(Emitter):
         return Meeting(self.function.make())
 
     def go(self, to: Meeting) -> None:
-        """Jump there; what follows is not reached this way."""
+        """Jump to a block; the code after the jump is unreachable."""
         if not self.dead:
             self.b.block.term = ("jump", to.block)
             to.known.append(dict(self.known))

@@ -134,7 +134,7 @@ class _RegionSearch:
     def _around(
         self, branches: list[MBlock], ends: set[MBlock], *posts: Dominators[MBlock | Exit]
     ) -> tuple[Regions, dict[MBlock, MBlock]]:
-        """Return the regions of branches, and where the ways from each meet, by the first post-dominators that say it.
+        """Return the regions of branches, and where the paths from each reconverge: by the first of `posts` that tells.
 
         A branch of which all ways but one lead to `ends` has none.
         """
@@ -172,7 +172,7 @@ class _RegionSearch:
                 self._take(inside, meets_inside, gone)
 
     def unmet(self) -> Iterator[tuple[MBlock, set[MBlock], set[MBlock], set[MBlock]]]:
-        """Yield branches whose ways come to one barrier before they meet.
+        """Yield branches whose paths reach one barrier before they reconverge.
 
         With each come the blocks of its ways up to their first barriers, those of them that are on all ways, and those
         in which lanes are gone. In a program with a meaning all lanes come to the same first barrier.
@@ -199,7 +199,7 @@ class _RegionSearch:
 
 
 class _Chooser:
-    """Makes ways meet before a barrier: at one point that all come to, from which each lane goes where it was going.
+    """Makes diverged paths reconverge before a barrier: at one block, from which each lane goes on to its own target.
 
     A register says where: it is 0 or has one bit set, and is moved to a condition register and tested there.
     """

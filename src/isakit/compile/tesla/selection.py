@@ -139,7 +139,7 @@ class TeslaSelection(Selection):
         return MemoryReference("s", base, LD.of(i).offset, LD.of(i).ty)
 
     def address(self, v: IrValue) -> OperandReg | None:
-        """Return the address register of an access, None where its offset says it all."""
+        """Return the address register of an access; None if it has only an offset."""
         return None if isinstance(v, Const) else OperandReg(self.vreg(v))
 
     def result(self, i: Ins, k: int = 0) -> OperandReg:

@@ -208,7 +208,7 @@ class Base:
         raise self.refuse("a register or a constant was expected", operand)
 
     def _number_of(self, name: Name) -> Const | None:
-        """Return the number that stands for the address of a function."""
+        """Return the number that represents the address of a function."""
         return Const(self.module.number_of(name.text)) if name.text in self.module.functions else None
 
     def _pointer_to(self, v: PtxVariable, name: Operand) -> Pair:

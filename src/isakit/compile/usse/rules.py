@@ -345,7 +345,7 @@ def _round_to_bytes(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
 
 @rule(DISCARD)
 def _discard(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
-    """Discard where a predicate does not hold: there is no form for the others."""
+    """Discard where a predicate is false: the other polarity has no encoding."""
     p = OperandReg(s.m.vreg(s.registers.predicate))
     _operand_into(s, p, i.args[0], True)
     s.emit(hw.KILL, cond=p)

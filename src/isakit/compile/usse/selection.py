@@ -696,7 +696,7 @@ class UsseSelection(Selection):
         self.emit(hw.TEST_INTEGER["u32"], cond="eq" if value else "ne", dst=p, src1=immediate(0), src2=immediate(0))
 
     def copy_predicate(self, p: OperandReg, v: IrValue | VReg) -> None:
-        """Give a predicate the value of another one: there is no instruction for it."""
+        """Copy a predicate: set to false, then to true under the other one, as there is no instruction for it."""
         if isinstance(v, Const):
             self.set_predicate(p, bool(v.value & 1))
             return

@@ -187,7 +187,7 @@ class ProgramModule:
 
     @property
     def printing(self) -> tuple[int, int] | None:
-        """Address and bytes of the buffer for what its kernels print; None where they print nothing."""
+        """Address and size of the buffer for `printf`; None where no kernel prints."""
         for name, buffer in self.loaded.globals.items():
             if BUFFER in name:
                 return buffer.address, buffer.nbytes

@@ -30,7 +30,7 @@ _STATIC_RUNTIME = "libcudart.so.6.5"
 
 
 class ProgramError(IsakitError):
-    """A program that cannot be started; the message says what it needs."""
+    """A program that cannot be started; the message names what is missing."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def _strings(elf: ElfImage, wanted: int) -> tuple[str, ...]:
 
 
 def check_libraries(program: ProgramFile, environment: Mapping[str, str]) -> None:
-    """Raise ProgramError for libraries of the program's day that are not there, naming them."""
+    """Raise ProgramError for old shared libraries that the program needs and the system lacks."""
     wanted = [name for name in program.needed if _TOOLKIT.fullmatch(name) and name not in NAMES]
     missing = [name for name in wanted if not _found(name, environment)]
     if missing:

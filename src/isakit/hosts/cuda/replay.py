@@ -31,7 +31,7 @@ _NAME = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True)
 class ByteDifference:
-    """A byte that a replay left different: its address, what the capture has and what the replay has."""
+    """A byte that differs after a replay: its address, its value in the capture and in the replay."""
 
     address: int
     expected: int
@@ -40,7 +40,7 @@ class ByteDifference:
 
 @dataclass
 class Outcome:
-    """A launch that ran again: its number and kernel, what it took, its fault, and how it differs from the capture."""
+    """A replayed launch: its number and kernel, its counts, its fault, and its differences from the capture."""
 
     number: int
     kernel: str

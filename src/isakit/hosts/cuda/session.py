@@ -64,7 +64,7 @@ class LaunchDebugger(Protocol):
 
 
 class Session(ProcessDevice):
-    """The state of one connection: its device and what the program has handles for. Handlers change it.
+    """The state of one connection: its device, and the handles of the program. Handlers change it.
 
     Attributes: `handles`, `modules`, `lost` (why the device cannot be used any more), `late` (an error the next answer
     reports).
@@ -195,7 +195,7 @@ class Session(ProcessDevice):
         return self._primary()
 
     def release_context(self) -> None:
-        """Let the primary context go; the last one ends it. Raises CudaError if nothing holds it."""
+        """Release the primary context, and destroy it with its last user. Raises CudaError if it has none."""
         if not self._retained:
             raise CudaError("cudaErrorIncompatibleDriverContext", "the primary context is not retained")
         self._retained -= 1
