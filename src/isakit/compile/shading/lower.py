@@ -7,6 +7,7 @@ from isakit.compile.shading.emitter import TRUE, Values
 from isakit.compile.shading.lower_expressions import ExpressionLowering, Lowered, has_effects
 from isakit.compile.shading.source import ShaderSources, ShadingError
 from isakit.compile.shading.typed import (
+    Changes,
     ShaderVariable,
     Typed,
     TypedAssign,
@@ -186,9 +187,7 @@ class Lowering(ExpressionLowering):
 
     def _looped(self, s: TypedLoop) -> None:
         head, step, after = self.meeting(), self.meeting(), self.meeting()
-        forgotten = {n for v in variables_of(s.changed | s.stepped) for n in self.places.get(v, [])}
-        kept = {n: c for n, c in self.known.items() if n not in forgotten}
-        self.known = kept
+        self.known = kept = self._kept(s.changed | s.stepped)
         self.go(head)
         head.known = [dict(kept)]
         self.enter(head)
@@ -210,6 +209,11 @@ class Lowering(ExpressionLowering):
                 self.dead = True
         self.known = {}
         self.enter(after)
+
+    def _kept(self, changed: Changes) -> dict[int, Const]:
+        """Return what is known of the variables that a loop does not change."""
+        forgotten = {n for v in variables_of(changed) for n in self.places.get(v, [])}
+        return {n: c for n, c in self.known.items() if n not in forgotten}
 
     def _leave_unless(self, condition: Typed | None, after: Meeting) -> None:
         """Leave a loop where its condition does not hold."""
@@ -241,6 +245,10 @@ class Lowering(ExpressionLowering):
         block, before, count = self.b.block, len(self.b.block.ins), 0
         marks = len(block.marks)
         most = min(LONGEST_UNROLLED, MOST_TURNS // self.turns)
+        known, env = self.known, block.env
+        self.known, block.env = self._kept(s.changed), dict(env)
+        for n in known.keys() - self.known.keys():
+            block.env[n] = IrValue(self.function.kinds[n])  # each turn another one
         while count <= most:
             p = self.one(s.condition)
             if not isinstance(p, Const) or self.b.block is not block:
@@ -253,7 +261,7 @@ class Lowering(ExpressionLowering):
                 count = -1
                 break
             count += 1
-        self.put(slot, start)
+        self.known, block.env = known, env
         del block.ins[before:], block.marks[marks:]
         self.b.shared.clear()
         return None if count < 0 or count > most else count

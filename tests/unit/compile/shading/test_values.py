@@ -391,6 +391,17 @@ def test_uniforms_of_integers_are_words():
         ("a", 2, "s32", 3), ("b", 1, "s32", 1), ("i", 1, "s32", 1)]  # fmt: skip
 
 
+def test_the_bound_of_a_loop_may_change_in_it() -> None:
+    """The number of turns was counted with the value that the bound had before the loop."""
+    text = """static int more = 0; void grow() { more = 2; }
+    float4 main() : COLOR {
+      int turns = 0, end = 2, others = 0;
+      for (int i = 0; i < end; i++) { turns++; if (i == 1) end = 5; }
+      for (int k = 0; k < more + 2; k++) { others++; grow(); }
+      return float4(turns, others, end, more); }"""
+    assert list(run(text)[0].outputs["main"]) == [5, 4, 5, 2]
+
+
 def test_what_the_step_of_a_loop_and_functions_in_it_change() -> None:
     text = """static int i; void next() { i = i + 1; } static float seen;
     void look() { seen = seen * 2 + 1; }
