@@ -35,6 +35,7 @@ QUICK = (
     "ptx-texts",
     "shading-texts",
     "shading-values",
+    "shading-loops",
     "hostile",
     "interrupts",
     "threads",
