@@ -266,6 +266,32 @@ def test_loops_and_branches(tmp_path: Path) -> None:
     assert got.color[:, 0].tolist() == [10, -55, 0, -1]
 
 
+LOOPS = {
+    "do": "int j = 0; do { s.x += 1; j++; } while (s.x < n && j < 9);",
+    "a loop in an else": "if (s.x > n) s.y = 2; else { for (int i = 0; i < k; i++) s *= 2; s.z = 3; }",
+    "a way out to a way out": """int e = 0;
+        do { for (int m = 0; m < k; m++) s.z += m; int d = 0; while (true) { if (!(d++ < 2)) break; s.y += 1; } }
+        while (e++ < k);""",
+    "a break at the end": "int e = 0; while (true) { s.x += c.y; e++; if (s.x > n || e > 9) break; }",
+    "break and continue": """for (int i = 0; i < k; i++) {
+        s += c * i; if (s.x > n) break; if (s.y > n) continue; s *= 2; }""",
+}
+
+
+@pytest.mark.parametrize("statements", LOOPS.values(), ids=LOOPS.keys())
+def test_conditional_jumps_lead_forward_and_loops_begin_with_an_instruction(statements: str) -> None:
+    head = "uniform float n; uniform int k; float4 main(float4 c : COLOR) : COLOR { float4 s = c; "
+    code = isakit.compile_shader(f"{head}{statements} return s; }}", stage="fragment", language="cg").primary
+    jumps = {k: (i.text.split()[0] != "br", k + (i.target - i.address) // i.size)
+             for k, i in enumerate(code) if i.mnemonic == "br" and i.target is not None}  # fmt: skip
+    back = {k: to for k, (_, to) in jumps.items() if to <= k}
+    assert back
+    assert not any(conditional for k, (conditional, to) in jumps.items() if to <= k)
+    assert not set(back.values()) & set(jumps)
+    for k, to in back.items():  # nothing that follows all ways out of a loop stands in it
+        assert all(not to <= other <= k or to <= target <= k + 1 for other, (_, target) in jumps.items()), jumps
+
+
 def test_a_uniform_with_an_index(tmp_path: Path) -> None:
     b = started()
     index = b.op(v.F2I(True), b.op(v.SWIZZLE("x"), b.op(v.INPUT("c", "f32x4"))))

@@ -27,6 +27,7 @@ from isakit.compile.usse import rules
 from isakit.compile.usse.emit import CodeText, Emitter
 from isakit.compile.usse.guards import convert_ifs_to_guards
 from isakit.compile.usse.locations import UsseLocations
+from isakit.compile.usse.loops import shape_loops
 from isakit.compile.usse.program import LiteralPool, ProgramPlan
 from isakit.compile.usse.registers import INTERNAL, Registers, words
 from isakit.compile.usse.selection import LAZY, RULES, UsseSelection
@@ -237,6 +238,7 @@ def _attempt(
     remove_empty_blocks(m)
     lay_out_blocks(m)
     _end_once(m)
+    shape_loops(m)
     return ProgramCode(m, registers, literals, s)
 
 

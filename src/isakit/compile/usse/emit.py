@@ -96,6 +96,8 @@ class Emitter:
         guard = self.guard(i.guard)
         if op is hw.KILL:
             return f"kill !p{i.ops['cond'].v.color}"
+        if op is hw.NOTHING:
+            return "nop"
         if op is hw.WAIT:
             return "wdf drc0"
         if op is hw.SAMPLE:
