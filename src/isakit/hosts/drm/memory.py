@@ -171,7 +171,8 @@ class VideoMemory:
     # --- accesses -------------------------------------------------------------------------------------------------
     def view(self, address: int, count: int, what: str = "access") -> Array:
         """Return the bytes at an address, to read or write. Raises GpuFault."""
-        if count < 0 or count > self.room(address):
+        found = self.object_at(address)
+        if count < 0 or count > (0 if found is None else found.address + found.size - address):
             raise GpuFault(address, count, what)
         start = address - BASE
         return self.bytes[start : start + count]

@@ -12,6 +12,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.hosts.drm.memory import GpuFault, VideoMemory
+from isakit.lean import cached_property
 
 BLOCK_BYTES = 64
 BLOCK_ROWS = 4
@@ -35,7 +36,7 @@ class Surface:
     depth: int = 1
     z: int = 0
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, int]:
         """Rows and bytes of a row that are in memory."""
         if self.pitch:
@@ -43,13 +44,13 @@ class Surface:
         high = BLOCK_ROWS << self.block_y
         return -(-self.rows // high) * high, -(-self.row_bytes // BLOCK_BYTES) * BLOCK_BYTES
 
-    @property
+    @cached_property
     def slice_bytes(self) -> int:
         """Bytes of the whole image, all slices."""
         rows, width = self.shape
         return rows * width * (-(-max(1, self.depth) // (1 << self.block_z)) << self.block_z)
 
-    @property
+    @cached_property
     def span(self) -> int:
         """Bytes of memory from the first to the last of the whole image."""
         return self.pitch * (self.rows - 1) + self.row_bytes if self.pitch else self.slice_bytes
