@@ -45,8 +45,9 @@ def extent(units: Decoder, words: list[int], entry: int) -> int:
             todo.append(target.field.get(i.word) * target.scale)
         guard = bind_control(form, "guard", i.word) if "guard" in form.control else None
         always = guard is None or (guard.holds().op == "const" and bool(guard.holds().attr))
-        leaves = i.mnemonic in ENDS or ("tail" in form.control and bind_control(form, "tail", i.word) == "exit")
-        if not (leaves and always):
+        # The tail ends a program whatever the guard says: a program's last word may be a `nop` that never executes.
+        ended = "tail" in form.control and bind_control(form, "tail", i.word) == "exit"
+        if not (ended or (always and i.mnemonic in ENDS)):
             todo.append(following)
     return (end - entry) >> 2
 
