@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from isakit.compile.builder import IrBuilder, words64
 from isakit.compile.ir import Block, Const, Function, IrValue, Mark
 from isakit.compile.layout import VariableLayout
@@ -53,6 +55,10 @@ Pair = tuple[IrValue, IrValue]
 HEADER = {"%ntid.x": 0x2, "%ntid.y": 0x4, "%ntid.z": 0x6, "%nctaid.x": 0x8, "%nctaid.y": 0xA, "%ctaid.x": 0xC,
           "%ctaid.y": 0xE, "%gridid": 0x0}  # fmt: skip
 """Special registers that are half words of the launch header in shared memory. Source: [tesla] 10."""
+_SPECIAL = re.compile(
+    r"%(nwarpid|nsmid|gridid|clock64|clock_hi|pm\d(_64)?|envreg\d+|globaltimer\w*|\w+_smem_size)(\.\w)?"
+)
+"""Special registers of PTX; other names that begin like them are registers that a text may declare."""
 
 _EXTENSIONS = {"u8": ZEXT8, "b8": ZEXT8, "s8": SEXT8, "u16": ZEXT16, "b16": ZEXT16, "f16": ZEXT16, "s16": SEXT16}
 
@@ -330,7 +336,7 @@ class Base:
             return b.op(AND, b.op(SHR, b.op(PHYSID), Const(8)), Const(0xFF))
         if text == "%smid":
             return b.op(AND, b.op(SHR, b.op(PHYSID), Const(16)), Const(0xFF))
-        if text[0] == "%" and name.what is None:
+        if _SPECIAL.fullmatch(text):
             raise self.refuse(f"the special register `{text}` is not supported", name)
         raise self.refuse(f"`{text}` is not declared", name)
 
