@@ -221,6 +221,14 @@ def test_what_later_chips_have_is_refused_where_it_is_used(kernel: Path) -> None
         assert why in said
 
 
+def test_programs_exchange_vectors_by_functions_of_their_own(kernel: Path) -> None:
+    (kernel / "own.cu").write_text(
+        "__device__ uint4 __shfl(const uint4 v, unsigned lane, unsigned w) { return make_uint4(v.x, lane, w, 0); }\n"
+        "__global__ void k(uint4 *o, unsigned n) { o[0] = __shfl(o[1], n + 7, 8); }\n"
+    )
+    nvcc("-c", "own.cu", folder=kernel)
+
+
 def test_objects_are_made_in_memory_that_is_there(kernel: Path) -> None:
     made = "struct P { int a; __device__ P(int x) : a(x) {} };\n"
     (kernel / "placed.cu").write_text(made + "__global__ void k(int *o) { o[0] = (new (o + 1) P(3))->a; }\n")
@@ -270,6 +278,7 @@ def said_of(text: str, kernel: Path, *options: str) -> str:
         ("int main() { void *p; cudaMallocManaged(&p, 4); }\n", "1:23", "managed memory needs sm_30"),
         ("int f() { return 1; }\n__global__ void k(int *o) {\n  o[0] = f();\n}\n", "3:10", "__device__ before 'f'"),
         ("#include <vector>\n__global__ void k(int *o) {\n  std::vector<int> v(3);\n}\n", "3:20", "the host's"),
+        ('__global__ void k(int *o) {\n  asm("mov.u32 %0, %laneid;" : "=r"(o[0]));\n}\n', "2:22", "%%laneid"),
         ("__global__ void c() {}\n__global__ void k() {\n  c<<<1, 1>>>();\n}\n", "3:4", "from sm_35 on"),
         ("void k();\n__global__ void k() {}\n", "2:17", "__global__ also where 'k' is declared"),
         ("__global__ void k(unsigned long long *o) {\n  atomicMax(o, 1ull);\n}\n", "2:3", "int and unsigned"),

@@ -51,6 +51,7 @@ _PHRASES = (
      _HOST_FUNCTION),
     (r"reference to __host__ variable '(?P<n>cout|cerr|clog|stderr|stdout|endl)'", "kernels print with printf"),
     (r"reference to __host__ variable", "the chip sees variables that are __device__ or __constant__"),
+    (r"invalid % escape in inline assembly", "write %% for the % of a register of PTX, as in %%laneid"),
     (r"variable-length arrays", "the size of an array must be known when the kernel is compiled; "
                                 "`extern __shared__ float a[];` has the size that the launch gives"),
     (r"cannot use '?(throw|try|catch)'?", "kernels have no exceptions; write an error code to memory"),

@@ -16,16 +16,21 @@ __attribute__((device)) void __isakit_lacks_layers(void);
 }
 /* Templates give way to functions of these names that a program defines itself. */
 #define __ISAKIT_LATER template <class T> __attribute__((device)) inline
+#define __ISAKIT_LATER_NUMBERS \
+    template <class T, class = decltype(__isakit_converted(T()))> __attribute__((device)) inline
 __ISAKIT_LATER unsigned __ballot(T) { return __isakit_lacks_ballots(), 0; }
 __ISAKIT_LATER unsigned __ballot_sync(unsigned, T) { return __isakit_lacks_ballots(), 0; }
-#define __ISAKIT_SHUFFLED(NAME, N)                                                               \
-    __ISAKIT_LATER T NAME(T v, N, int = 32) { return __isakit_lacks_shuffles(), v; }             \
-    __ISAKIT_LATER T NAME##_sync(unsigned, T v, N, int = 32) { return __isakit_lacks_shuffles(), v; }
+/* Of numbers only: programs define those of vectors themselves, with arguments of other types. */
+__attribute__((device, host)) void __isakit_converted(double);
+#define __ISAKIT_SHUFFLED(NAME, N)                                                                        \
+    __ISAKIT_LATER_NUMBERS T NAME(T v, N, int = 32) { return __isakit_lacks_shuffles(), v; }              \
+    __ISAKIT_LATER_NUMBERS T NAME##_sync(unsigned, T v, N, int = 32) { return __isakit_lacks_shuffles(), v; }
 __ISAKIT_SHUFFLED(__shfl, int)
 __ISAKIT_SHUFFLED(__shfl_up, unsigned)
 __ISAKIT_SHUFFLED(__shfl_down, unsigned)
 __ISAKIT_SHUFFLED(__shfl_xor, int)
 #undef __ISAKIT_SHUFFLED
+#undef __ISAKIT_LATER_NUMBERS
 #undef __ISAKIT_LATER
 
 /* An object at a place that is there: no heap. */
