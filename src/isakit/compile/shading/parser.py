@@ -47,6 +47,7 @@ _LEVELS = {
 _ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="))
 _UNARY = frozenset(("-", "+", "!", "~", "++", "--"))
 _STATEMENTS = frozenset(("if", "for", "while", "do", "return", "break", "continue", "discard", "switch"))
+BYTES_NOTE = "a colour leaves the shader as bytes with --target u8x4, and is a float4 or half4 in the text"
 _NO_NAMES = _STATEMENTS | {"else", "struct", "case", "default", "true", "false"}
 
 
@@ -277,6 +278,9 @@ class Parser:
         text = t.text
         if text in ("unsigned", "signed") and f"{text} {self.token.text}" in self.language.types:
             text = f"{text} {self.step().text}"
+        elif text in ("unsigned", "signed") and self.token.text.startswith("char"):
+            name = f"{text} {self.token.text[:40]}"
+            raise ShadingError(t.pos, f"{name} is not supported", len(name), (BYTES_NOTE,))
         if text in self.aliases:
             return self.sized(self.aliases[text]._replace(pos=t.pos))
         return self.sized(TypeSyntax(t.pos, text, self.language.types.get(text)))

@@ -55,6 +55,7 @@ def errors(text, language="cg", stage="fragment", **options):
         ("v = 99999999999;", 7, "this number has more than 32 bits"),
         ("v = bit_cast<short2>(v);", 7, "a short2 has not as many bits as a float4"),
         ("flaot x = 1;", 3, "`flaot` is not a type of cg"),
+        ("unsigned char4 w = 1;", 3, "unsigned char4 is not supported"),
         ("switch (v.x) { case 1: break; }", 13, "a switch takes a whole number, not a value of type float"),
         ("switch (1) { case 1: case 1: break; }", 29, "this case is already there"),
         ("v = v.x ? v : t;", 11, "this chooses between float4 and sampler2D"),
