@@ -55,6 +55,8 @@ def _write_static(out: Path, pyodide: Path | None, as_json: bool, file: str | No
     if as_json:
         echo_json(site)
     else:
+        if site.uncompiled:
+            echo(f"note: {site.uncompiled}; a page needs some seconds more to begin", err=True)
         echo(f"{site.files} files, {site.bytes / 1e6:.1f} MB in {site.folder}")
         echo(f"for instance: python3 -m http.server --bind 127.0.0.1 --directory {site.folder}")
 

@@ -48,16 +48,22 @@ _POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; "
     "style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data: blob:; base-uri 'none'; form-action 'none'"
 )
+_COMPILING = 300.0
+"""Seconds that compiling may take; it takes 10."""
 _STAMP = (1980, 1, 1, 0, 0, 0)
 
 
 @record
 class StaticSite:
-    """Report of writing a site: the folder, how many files it has, and their bytes."""
+    """Report of writing a site: the folder, how many files it has, and their bytes.
+
+    `uncompiled`: why it has no compiled code of Python, so that a page needs seconds more to begin; else empty.
+    """
 
     folder: str
     files: int
     bytes: int
+    uncompiled: str
 
 
 def write_site(out: Path, archives: Path | None = None, bundles: Path = packages.BUILT) -> StaticSite:
@@ -75,8 +81,9 @@ def write_site(out: Path, archives: Path | None = None, bundles: Path = packages
     try:
         made.chmod(0o755)
         _write(made, found, bundles)
+        uncompiled = _compile(made / "python")
         written = [f for f in made.rglob("*") if f.is_file()]
-        site = StaticSite(str(out), len(written), sum(f.stat().st_size for f in written))
+        site = StaticSite(str(out), len(written), sum(f.stat().st_size for f in written), uncompiled)
         if out.exists():
             shutil.rmtree(out)
         made.rename(out)
@@ -197,6 +204,22 @@ def _packages() -> Iterator[tuple[str, bytes]]:
     for file in click.files or ():
         if file.suffix == ".py" or "LICENSE" in file.name or file.name == "METADATA":
             yield file.as_posix(), Path(str(click.locate_file(file))).read_bytes()
+
+
+def _compile(python: Path) -> str:
+    """Put the code of what a page imports beside its sources, for which Pyodide runs in node; return why not, or ""."""
+    script = Path(__file__).with_name("compile.mjs")
+    before = {path: path.read_bytes() for path in python.glob("*.zip")}
+    try:
+        node, _ = packages.node_and_npm()
+        subprocess.run([node, str(script), str(python)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                       check=True, timeout=_COMPILING)  # fmt: skip
+    except (HostError, OSError, subprocess.SubprocessError) as e:
+        for path, data in before.items():
+            path.write_bytes(data)
+        said = e.stderr.strip()[-200:] if isinstance(e, subprocess.CalledProcessError) else str(e)
+        return f"node cannot compile the modules of Python: {said}"
+    return ""
 
 
 def _zipped(content: Iterable[tuple[str, bytes]]) -> bytes:

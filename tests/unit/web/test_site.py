@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import importlib
 import io
 import json
 import tarfile
 import zipfile
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,7 @@ from isakit.errors import FormatError, HostError
 from isakit.web import site
 from isakit.web.files import STATIC, files
 from isakit.web.lessons import lessons
+from isakit.web.precompiled import imported, with_code
 from support.clients.command_line import run
 
 
@@ -74,6 +77,51 @@ def test_the_folder_holds_the_page_and_python(archives: Path, tmp_path: Path) ->
     assert [x["name"] for x in found["list"]] == [x["name"] for x in lessons()] == list(found["lessons"])
     assert "add" in json.loads(written["grammar-tesla.json"])["mnemonics"]
     assert [p.name for p in out.parent.iterdir()] == ["site"]
+
+
+def test_without_compiled_code_the_folder_is_whole_and_says_why(archives: Path, tmp_path: Path) -> None:
+    """The archives of these tests hold no Pyodide, so that nothing can be compiled."""
+    about = site.write_site(tmp_path / "site", archives)
+    assert "node cannot compile" in about.uncompiled
+    with zipfile.ZipFile(tmp_path / "site/python/isakit.zip") as z:
+        assert z.testzip() is None
+
+
+def test_modules_that_are_imported_run_from_their_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as z:
+        z.writestr("m_used/__init__.py", "WHERE = __file__")
+        z.writestr("m_used/other.py", "WHERE = __file__")
+        z.writestr("m_used/data.txt", "data")
+    place = f"{tmp_path}/"
+    made = with_code(packed.getvalue(), place, {f"{place}m_used/__init__.py"}, keep=True)
+    with zipfile.ZipFile(io.BytesIO(made)) as z:
+        names = z.namelist()
+        z.extractall(tmp_path)
+    code = cache_from_source("m_used/__init__.py")
+    assert sorted(names) == sorted(["m_used/__init__.py", code, "m_used/other.py", "m_used/data.txt"])
+    (tmp_path / "m_used/__init__.py").write_text("raise ValueError('compiled again')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert f"{place}m_used/__init__.py" == importlib.import_module("m_used").WHERE
+
+
+def test_an_archive_that_is_imported_from_has_code_in_place_of_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as z:
+        z.writestr("m_zipped.py", "WHERE = __file__")
+    path = tmp_path / "std.zip"
+    path.write_bytes(with_code(packed.getvalue(), f"{path}/", {f"{path}/m_zipped.py"}, keep=False))
+    monkeypatch.syspath_prepend(str(path))
+    found = importlib.import_module("m_zipped")
+    assert found.__file__ == f"{path}/m_zipped.pyc"
+
+
+def test_what_a_page_imports_is_found_for_all_machines() -> None:
+    used = imported()
+    for part in ("isakit/web/in_page.py", "isakit/machine/tesla/", "isakit/arch/vuc/", "isakit/arch/usse/"):
+        assert any(part in file for file in used), part
 
 
 def test_python_gets_isakit_click_and_what_runs_of_numpy(archives: Path, tmp_path: Path) -> None:

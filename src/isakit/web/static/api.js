@@ -21,8 +21,13 @@ export async function ask(verb, fields = {}) {
   }
 }
 
+// One after another: what answers a later question is never overwritten by what answers an earlier one.
+let last = Promise.resolve();
+
 async function answered(verb, fields) {
-  const answer = await backend.answered(verb, fields);
+  const asked = last.then(() => backend.answered(verb, fields));
+  last = asked.catch(() => {});
+  const answer = await asked;
   if (answer.error !== undefined) throw new Failure(answer);
   return answer.result;
 }

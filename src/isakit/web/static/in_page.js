@@ -7,12 +7,18 @@ let number = 0;
 let waiting = new Map();  // number of a request -> {resolve, reject}
 let lessons = {};
 let onEnded = () => {};
+let broken = "";  // why isakit cannot be loaded at all
 const grammars = {};
 
 function start() {
   worker = new Worker(new URL("page_worker.js", import.meta.url), {type: "module"});
   worker.onmessage = ({data}) => {
-    if (data.broken) return end(`isakit cannot be loaded: ${data.broken}`);
+    if (data.broken) return end(broken = `isakit cannot be loaded: ${data.broken}`);
+    if (data.ended) {
+      worker.terminate();
+      end(`isakit has ended, and is being loaded again: ${data.ended}`);
+      return start();
+    }
     const asked = waiting.get(data.id);
     waiting.delete(data.id);
     asked?.resolve(JSON.parse(data.answer));
@@ -29,15 +35,17 @@ function end(text) {
 
 const json = async (name) => (await fetch(new URL(name, import.meta.url))).json();
 
+start();  // before the rest of the page: it takes longest
+
 export async function open(ended) {
   onEnded = ended;
-  start();
   lessons = await json("lessons.json");
   return {lessons: lessons.list, given: []};
 }
 
 export async function answered(verb, fields) {
   if (verb === "grammar" && /^\w+$/.test(fields.isa)) return {result: await (grammars[fields.isa] ??= json(`grammar-${fields.isa}.json`))};
+  if (broken) throw new Failure({error: broken, kind: "ended"});
   const id = ++number;
   return new Promise((resolve, reject) => {
     waiting.set(id, {resolve, reject});

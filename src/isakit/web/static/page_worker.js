@@ -31,7 +31,14 @@ function prepare(isakit) {
 onmessage = async ({data: {id, verb, fields}}) => {
   const isakit = await page;
   clearTimeout(waiting);
-  postMessage({id, answer: isakit.answer(verb, fields)});
+  let answer;
+  try {
+    answer = isakit.answer(verb, fields);
+  } catch (e) {  // Python itself has ended, of too little memory for instance
+    postMessage({ended: e.message});
+    return;
+  }
+  postMessage({id, answer});
   shown ||= verb === "listing";
   if (shown) prepare(isakit);
 };
