@@ -108,13 +108,15 @@ class Primitives:
 
     Attributes: `corners` [n, 1, 2, 3, 4 or 6]: in drawing order, with adjacency where the mode has it; `provoking` [n];
     `edges` bool [n, 3]: which edges of a triangle (from corner k to the next) belong to the polygon it was cut from;
-    `restarts` bool [n]: a stipple pattern begins again.
+    `restarts` bool [n]: a stipple pattern begins again; `numbers` [n]: PrimitiveID, the same for all triangles of a
+    quad or a polygon.
     """
 
     corners: Array
     provoking: Array
     edges: Array
     restarts: Array
+    numbers: Array
 
     def plain(self) -> Primitives:
         """Return the primitives without the adjacent vertices."""
@@ -148,12 +150,17 @@ def assemble(
     width = width or (4 if mode.startswith("line") else 6 if mode.endswith("adjacency") else 3)
     if not out:
         none = np.zeros(0, np.int64)
-        return Primitives(np.zeros((0, width), np.int64), none, np.zeros((0, 3), bool), np.zeros(0, bool))
+        return Primitives(np.zeros((0, width), np.int64), none, np.zeros((0, 3), bool), np.zeros(0, bool), none)
     restarts = [
         np.arange(len(c)) == 0 if mode in ("line_loop", "line_strip") else np.ones(len(c), bool) for c, _, _ in out
     ]
     corners, provoking, edges = (np.concatenate([o[k] for o in out]) for k in range(3))
-    return Primitives(corners, provoking, edges, np.concatenate(restarts))
+    numbers = np.arange(len(corners))
+    if mode in ("quads", "quad_strip"):
+        numbers //= 2
+    elif mode == "polygon":
+        numbers = np.repeat(np.arange(len(out)), [len(c) for c, _, _ in out])
+    return Primitives(corners, provoking, edges, np.concatenate(restarts), numbers)
 
 
 def _run(mode: str, run: Array, last: bool, from_first: bool) -> tuple[Array, Array, Array] | None:

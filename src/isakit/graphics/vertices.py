@@ -117,7 +117,7 @@ class Fetched:
             self.instance,
             np.tile(one.edges, (self.instances, 1)),
             np.tile(one.restarts, self.instances),
-            np.tile(np.arange(len(one.corners)), self.instances),
+            np.tile(one.numbers, self.instances),
         )
 
 
