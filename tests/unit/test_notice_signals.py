@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -51,8 +52,8 @@ def elsewhere() -> Generator[Callable[[Callable[[], object]], None]]:
 
     def begin(last_resort: Callable[[], object]) -> None:
         def send() -> None:
-            if not over.wait(0.2):
-                signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
+            time.sleep(0.2)  # by then the main thread waits
+            signal.pthread_kill(threading.get_ident(), signal.SIGUSR1)
             if not over.wait(PATIENCE):
                 last_resort()
 
@@ -109,8 +110,8 @@ def test_by_a_run(elsewhere: Callable[[Callable[[], object]], None]) -> None:
     end = threading.Event()
 
     def work() -> None:
-        while not stop[0] and not end.wait(0.01):
-            pass
+        while not stop[0] and not end.is_set():
+            time.sleep(0.01)
 
     with ThreadPoolExecutor(1) as pool, suppress(RuntimeError):
         elsewhere(end.set)
