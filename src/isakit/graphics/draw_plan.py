@@ -221,11 +221,12 @@ class _Prepared:
         self._table: Array = np.empty((len(ROWS), room), np.int64)
         self._plane_rows: Array = np.empty((len(PLANES), room))
         self._front: Array = np.empty(room, np.uint32)
+        self._numbers: Array = np.empty(room, np.uint32)
         self._flat_rows: Array = np.empty((len(self._flat), room), np.uint32)
         out: Array = np.empty((3 * len(self._f.values), room))
         columns: dict[Name, Array] = {
             "table": self._table, "planes": self._plane_rows, "out": out,
-            ("front",): self._front, "front": self._front, ("number",): np.arange(room, dtype=np.uint32),
+            ("front",): self._front, "front": self._front, ("number",): self._numbers,
             ("origin", 0): self._plane_rows[PLANES.index("origin_x")],
             ("origin", 1): self._plane_rows[PLANES.index("origin_y")],
         }  # fmt: skip
@@ -302,6 +303,7 @@ class _Prepared:
             self._planes.set_slot("provoking", made.provoking)
             self._planes.set_slot("count", count)
             f.planes.run(self._planes.address, 0, groups, 0)
+        self._numbers[:count] = made.numbers
         for word, row in zip(self._flat, self._flat_rows, strict=True):
             row[:count] = flat_values(self._words[word], made.provoking, word in self._plan.state.clamp_vertex)
         f.quads.run(self._quads.address, 0, groups * GROUP, 0)
