@@ -5,7 +5,6 @@ A lesson is a TOML file in the folder `lessons`; an exercise is one of `isakit.c
 
 from __future__ import annotations
 
-import re
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -20,7 +19,7 @@ FOLDER = Path(__file__).parent / "lessons"
 @cache
 def lessons() -> list[dict[str, str]]:
     """Return names, titles, subjects and kinds (lesson, exercise) of all lessons, in their order."""
-    names = [*sorted(p.stem for p in FOLDER.glob("*.toml")), *_exercises()]
+    names = [*_gallery(), *_exercises()]
     return [
         {k: str(found[k]) for k in ("name", "title", "about", "isa", "kind")}
         for name in names
@@ -35,9 +34,14 @@ def lesson(name: str) -> JsonObject:
     """
     if name in _exercises():
         return _exercises()[name]
-    if not re.fullmatch(r"[\w-]+", name) or not (FOLDER / f"{name}.toml").is_file():
+    if name not in _gallery():  # and no path is made of it
         raise IsakitError("there is no such lesson")
     return {"name": name, "kind": "lesson", **_read(name)}
+
+
+@cache
+def _gallery() -> list[str]:
+    return sorted(p.stem for p in FOLDER.glob("*.toml"))
 
 
 @cache
