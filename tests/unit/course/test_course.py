@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import isakit
+from isakit.course import checks
 from isakit.course.checks import CHECKS, check
 from isakit.course.exercises import Exercise, exercise, exercises, start
 from isakit.course.given import limit
+from isakit.engine.protocol import Array
 from isakit.errors import IsakitError, MachineFault
 from isakit.programs import write
 from support.clients.command_line import run
@@ -96,6 +100,20 @@ wait:
     nop
 """
 """The shorter sums take longer, so that the longer ones have cheap cells."""
+TABLE = """
+.isa tesla gt200
+.kernel collatz
+.param in ptr
+.param out ptr
+    and b32 $r0 $r0 0xffff
+    shl b32 $r0 $r0 0x2
+    shl $a1 $r0 0x0
+    ld $r2 b32 c0[$a1]
+    add b32 $r1 b32 s[out] $r0
+    exit st b32 g14[$r1] $r2
+.const 0
+"""
+"""A kernel that looks results up."""
 MORE = """
     shr u32 $c0 $r6 $r1 0x5
     (e $c0) bra #few
@@ -125,6 +143,45 @@ def test_a_trick_is_not_enough(name: str, file: str, after: str, trick: str, com
     verdicts = check(exercise(name), tmp_path / "x")
     assert all(v.passed for v in verdicts if v.asked.startswith(("the numbers", "the sum", "right")))
     assert any(v.asked.startswith(complaint) and not v.passed for v in verdicts), verdicts
+
+
+def test_the_numbers_of_an_earlier_check_are_not_enough(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Array] = []
+    run_kernel = checks._Kernel.run  # pyright: ignore[reportPrivateUsage]
+
+    def noted_run(self: Any, *args: Any) -> Array:
+        seen.append(run_kernel(self, *args))
+        return seen[-1]
+
+    monkeypatch.setattr(checks._Kernel, "run", noted_run)  # pyright: ignore[reportPrivateUsage]
+    folder = answered("diverge", tmp_path / "x")
+    assert all(v.passed for v in check(exercise("diverge"), folder))
+    table = "\n".join(f".word {word:#x}" for word in seen[0].tolist())
+    (folder / "collatz.s").write_text(TABLE + table + "\n")
+    verdicts = check(exercise("diverge"), folder)
+    assert (seen[1] == seen[0]).all()  # it works
+    assert [v.asked for v in verdicts if not v.passed] == ["the numbers are right"]
+
+
+def test_a_picture_that_is_drawn_with_other_corners_is_not_enough(tmp_path: Path) -> None:
+    folder = answered("driver", tmp_path / "x")
+    scene = json.loads((folder / "scene.json").read_bytes())
+    scene["draws"][2]["state"]["cull"] = "front"
+    for attribute in scene["draws"][2]["attribs"]:
+        attribute["data"].reverse()
+    (folder / "scene.json").write_text(json.dumps(scene))
+    failed = [v.asked for v in check(exercise("driver"), folder) if not v.passed]
+    assert failed == ["fields that are not as they were: at most 2"]
+
+
+@pytest.mark.parametrize("found", exercises(), ids=NAMES)
+@pytest.mark.parametrize("data", [b"", bytes(9), b"\xff\xfe\x00", b"[" * 50_000, bytes((1 << 20) + 1)], ids=len)
+def test_what_is_no_answer_is_an_error(found: Exercise, data: bytes, tmp_path: Path) -> None:
+    start(found, tmp_path / "x")
+    (tmp_path / "x" / found.file).write_bytes(data)
+    with pytest.raises(IsakitError) as e:
+        check(found, tmp_path / "x")
+    assert len(str(e.value)) < 1000 or len(data) == 50_000
 
 
 def test_a_file_patched_in_more_than_one_place_is_not_enough(tmp_path: Path) -> None:
