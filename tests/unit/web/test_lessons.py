@@ -2,11 +2,14 @@
 
 import base64
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from isakit.course.exercises import exercises
+from isakit.web.files import STATIC
 from isakit.web.lessons import lesson, lessons
 from isakit.web.verbs import answer
 from support.clients.workbench import asked
@@ -40,6 +43,14 @@ def finished(bench, name):
 def test_there_are_at_least_twelve_lessons():
     assert len(NAMES) >= 12
     assert {lesson(n)["isa"] for n in NAMES} == {"tesla", "vuc", "usse"}
+
+
+def test_the_page_names_the_exercises_that_it_cannot_check():
+    sentence = next(line for line in (STATIC / "index.html").read_text().splitlines() if "isakit lesson check" in line)
+    here = {x["name"].removeprefix("exercise-") for x in lessons()}
+    elsewhere = {e.name for e in exercises()} - here
+    assert elsewhere
+    assert set(re.findall(r"<code>(?:isakit lesson start )?([a-z]+)</code>", sentence)) == elsewhere
 
 
 @pytest.mark.parametrize("name", NAMES)
