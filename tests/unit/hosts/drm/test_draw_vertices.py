@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from isakit.errors import NotModelled
 from isakit.graphics.assembly import assemble
 from isakit.graphics.stage import OUTPUT_WORDS
 from isakit.graphics.vertices import Vertices
-from isakit.hosts.drm.engines.draw3d import Batch
+from isakit.hosts.drm.engines.draw3d import STRIP_END, Batch
 from isakit.hosts.drm.engines.stream_output import StreamOutput
 from isakit.hosts.drm.tables import COMPUTE, ENG3D
 
@@ -24,6 +25,28 @@ def test_ids_of_vertices_in_the_stream_begin_anew_where_their_base_is_written() 
     batch.mark_id(-1)
     batch.add_words(np.zeros(6, np.uint32))
     assert batch.vertex_ids(3).tolist() == [7, 8, 2, 0xFFFF_FFFF, 0]
+
+
+def test_a_strip_in_the_stream_ends_where_the_restart_index_stands() -> None:
+    """As drivers send strips whose vertices are in the program's own memory; vertex 3 itself is none."""
+    batch = Batch("line_strip", 0)
+    batch.add_indices(np.array([3]))
+    batch.add_words(np.zeros(4, np.uint32))
+    batch.add_indices(np.array([3, 3]))
+    batch.add_words(np.zeros(6, np.uint32))
+    order = batch.stream_order(2, 3)
+    assert order.tolist() == [STRIP_END, 0, 1, STRIP_END, STRIP_END, 2, 3, 4]
+    ends = assemble("line_strip", order, STRIP_END, True).corners
+    assert order[ends].tolist() == [[0, 1], [2, 3], [3, 4]]
+
+
+@pytest.mark.parametrize("restart", [None, 4])
+def test_other_indices_among_vertices_of_the_stream_are_not_dropped(restart: int | None) -> None:
+    batch = Batch("line_strip", 0)
+    batch.add_words(np.zeros(4, np.uint32))
+    batch.add_indices(np.array([3]))
+    with pytest.raises(NotModelled, match="indices among vertices"):
+        batch.stream_order(2, restart)
 
 
 @pytest.mark.parametrize(

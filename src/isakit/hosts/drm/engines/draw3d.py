@@ -46,18 +46,25 @@ CONSTANTS_OF = {"vertex": 0, "geometry": 2, "fragment": 3}
 OUTPUTS = {1: "points", 2: "line_strip", 3: "triangle_strip"}
 MOST_SETTINGS = 64
 """Settings of draws that are kept."""
+STRIP_END = -1
+"""Ends a strip of vertices in the command stream: their numbers may be as large as any index that would."""
 G80 = 0x5097
 """The class of the first chip's 3D engine."""
 
 
 @dataclass
 class Batch:
-    """The vertices between begin and end; `first_id` is the id of the first one in the command stream."""
+    """The vertices between begin and end.
+
+    Attributes: `first_id`: the id of the first one in the command stream; `order`: vertices by number, part by part,
+    with their `places` among the `words` of vertices in the command stream.
+    """
 
     mode: str
     instance: int
     first_id: int = 0
     order: list[Array] = field(default_factory=list[Array])
+    places: list[int] = field(default_factory=list[int])
     words: list[Array] = field(default_factory=list[Array])
     vertices: list[tuple[tuple[int, int, int, int], ...]] = field(default_factory=list[Any])
     edges: list[tuple[int, bool]] = field(default_factory=list[Any])
@@ -103,14 +110,27 @@ class Batch:
 
     def add_range(self, first: int, count: int) -> None:
         """Add vertices one after another."""
-        self.order.append(np.arange(first, first + count, dtype=np.int64))
-        self.count += count
+        self._add_numbers(np.arange(first, first + count, dtype=np.int64))
 
     def add_indices(self, numbers: Array) -> None:
         """Add vertices by number."""
         self.indexed = True
+        self._add_numbers(numbers)
+
+    def _add_numbers(self, numbers: Array) -> None:
         self.order.append(numbers)
+        self.places.append(self.word_count)
         self.count += len(numbers)
+
+    def stream_order(self, words: int, restart: int | None) -> Array:
+        """Return the vertices of `words` words in the command stream as they are drawn, STRIP_END where a strip ends.
+
+        There is an index among their words where it does. Raises NotModelled for any other than `restart`.
+        """
+        if any((numbers != restart).any() for numbers in self.order):
+            raise NotModelled("indices among vertices in the command stream")
+        ends = [at // max(1, words) for at, part in zip(self.places, self.order, strict=True) for _ in part]
+        return np.insert(np.arange(self.word_count // max(1, words)), ends, STRIP_END)
 
     def add_words(self, words: Array) -> None:
         """Add vertices as words."""
@@ -249,6 +269,8 @@ class Drawing:
         e = self.engine
         if e.chip.class_3d == G80:
             return 0
+        if batch.words:
+            return signed(e.get("VERTEX_ID_BASE"))
         if batch.indexed:
             return signed(e.get("VERTEX_ID_BASE")) - e.vertex_base()
         first = 0 if adds_start or not batch.order else int(batch.order[0][0])
@@ -298,7 +320,7 @@ class Drawing:
     def _plan(self, s: DrawSetting, batch: Batch) -> tuple[DrawPlan, dict[str, dict[int, Array]]] | None:
         """Return the plan of a setting, and the constants of its programs; None for draws that have none."""
         e = self.engine
-        if s.geometry is not None or s.ids is not None or not batch.order or e.on("STRMOUT_ENABLE"):
+        if s.geometry is not None or s.ids is not None or not batch.order or batch.words or e.on("STRMOUT_ENABLE"):
             return None
         if self.pipeline.engine.name != "llvm":
             return None
@@ -381,20 +403,24 @@ class Drawing:
         if e.on(f"{kind.upper()}_SMOOTH_ENABLE"):
             e.report.missing(f"smooth {kind}s (drawn without)")
         restart = None
+        if e.on("PRIM_RESTART_ENABLE") and (batch.indexed or e.on("PRIM_RESTART_WITH_DRAW_ARRAYS")):
+            restart = e.get("PRIM_RESTART_INDEX")
         edges: Array | None = None
         if batch.words:
             inline = Inline(e)
-            count = batch.word_count // max(1, inline.words)
-            order = np.arange(count)
+            order, restart = batch.stream_order(inline.words, restart), STRIP_END
             edges = batch.edge_flags(inline.words)
+            if edges is not None:
+                edges = edges[order]  # whatever stands at the end of a strip, no edge begins there
         elif batch.vertices:
+            if batch.order:
+                raise NotModelled("indices among vertices of VTX_ATTR")
+            restart = None
             order = np.arange(len(batch.vertices))
         elif not batch.order:
             return
         else:
             order = np.concatenate(batch.order)
-            if e.on("PRIM_RESTART_ENABLE") and (batch.indexed or e.on("PRIM_RESTART_WITH_DRAW_ARRAYS")):
-                restart = e.get("PRIM_RESTART_INDEX")
             if batch.indexed:
                 base = e.vertex_base()
                 if base:
