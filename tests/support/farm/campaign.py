@@ -60,7 +60,7 @@ CAMPAIGNS: dict[str, str] = {
     "interrupts": "interrupts", "threads": "launches", "caches": "caches", "forks": "forks",
     "servers": "servers", "races": "races", "exits": "exits", "exits-c": "exits",
     "votes": "exits", "votes-c": "exits",
-    "mathematics": "mathematics",
+    "mathematics": "mathematics", "gl-states": "gl_states",
 }  # fmt: skip
 """Name of each campaign and the module here that has it; modules are imported when they are needed."""
 
