@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
 from isakit.graphics.assembly import assemble
 from isakit.graphics.stage import OUTPUT_WORDS
@@ -15,6 +16,9 @@ from isakit.graphics.vertices import Vertices
 from isakit.hosts.drm.engines.draw3d import STRIP_END, Batch
 from isakit.hosts.drm.engines.stream_output import StreamOutput
 from isakit.hosts.drm.tables import COMPUTE, ENG3D
+
+SECOND_BUFFER = 128
+"""Where the tests' second buffer of stream output is."""
 
 
 def test_ids_of_vertices_in_the_stream_begin_anew_where_their_base_is_written() -> None:
@@ -65,11 +69,32 @@ def test_stream_output_has_the_vertex_that_provokes_first_or_last(mode: str, whi
     made = assemble(mode, np.arange(5), None, which == "last")
     words = np.zeros((OUTPUT_WORDS, 5), np.uint32)
     words[0] = np.arange(5)
-    memory = np.zeros(256, np.uint8)
+    memory = _streamed(Vertices(words, made.corners, made.provoking), which, {"STRMOUT_MAP": 0x80}, 1)
+    assert memory[: len(expected)].tolist() == expected
+
+
+def test_the_words_of_each_stream_buffer_begin_at_a_multiple_of_four() -> None:
+    """Two numbers of a vertex to buffers of their own: the driver calls the second one word 4, not 1."""
+    made = assemble("points", np.arange(3), None, True)
+    words = np.zeros((OUTPUT_WORDS, 3), np.uint32)
+    words[0], words[1] = [1, 2, 3], [7, 8, 9]
+    separate = {
+        "STRMOUT_MAP": 0x8480,
+        "STRMOUT_BUFFERS_CTRL": SimpleNamespace(INTERLEAVED=0, STRIDE=0, SEPARATE=2, LIMIT_MODE=0),
+        "STRMOUT_NUM_ATTRIBS": 1,
+    }
+    memory = _streamed(Vertices(words, made.corners, made.provoking), "last", separate, 2)
+    assert memory[:3].tolist() == [1, 2, 3]
+    assert memory[SECOND_BUFFER // 4 :][:3].tolist() == [7, 8, 9]
+
+
+def _streamed(vertices: Vertices, which: str, registers: dict[str, Any], slots: int) -> Array:
+    """Return the memory, u32, that stream output has written the first `slots` words of each vertex to."""
+    memory = np.zeros(2 * SECOND_BUFFER, np.uint8)
     values: dict[str, Any] = {
-        "STRMOUT_MAP": 0x80,
         "STRMOUT_BUFFERS_CTRL": SimpleNamespace(INTERLEAVED=1, STRIDE=4, SEPARATE=0, LIMIT_MODE=0),
         "STRMOUT_PRIMITIVE_LIMIT": 100,
+        **registers,
     }
     engine: Any = SimpleNamespace(
         get=lambda name, index=0: values[name],
@@ -78,12 +103,12 @@ def test_stream_output_has_the_vertex_that_provokes_first_or_last(mode: str, whi
         stream_written=0,
         stream_offsets=[0] * 4,
         add_to_counters=lambda **_: None,
-        address=lambda name, index: 0,
+        address=lambda name, index: SECOND_BUFFER * index,
         memory=SimpleNamespace(view=lambda at, size, what: memory[at : at + size], wrote=lambda at, size: None),
     )
-    result: Any = SimpleNamespace(slots=[0], word=lambda slot: 0)
-    StreamOutput(engine).write(Vertices(words, made.corners, made.provoking), result)
-    assert memory.view(np.uint32)[: len(expected)].tolist() == expected
+    result: Any = SimpleNamespace(slots=list(range(slots)), word=lambda slot: slot)
+    StreamOutput(engine).write(vertices, result)
+    return memory.view(np.uint32)
 
 
 def test_samplers_have_as_many_numbers_as_drivers_use() -> None:

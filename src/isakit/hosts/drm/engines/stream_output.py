@@ -18,7 +18,7 @@ class StreamOutput:
 
     STRMOUT_MAP has a byte for each slot of the result map: bit 7 says that the slot is written, the other bits which
     word of the vertex it becomes. Interleaved, all words go to buffer 0; else the buffers take STRMOUT_NUM_ATTRIBS
-    words each, one buffer after another.
+    words each, one buffer after another, and those of each buffer begin at a multiple of four.
     """
 
     def __init__(self, engine: State3D) -> None:
@@ -53,7 +53,7 @@ class StreamOutput:
                 n = e.get("STRMOUT_NUM_ATTRIBS", b)
                 if n and at < len(words):
                     parts.append((b, at, min(n, len(words) - at), 4 * n))
-                at += n
+                at += n + -n % 4  # the driver puts them there; that the chip expects it is inferred
         corners = v.primitives.shape[1]
         count = len(v.primitives)
         by_offset = e.chip.at_least_gt200 and bool(control.LIMIT_MODE)
