@@ -284,7 +284,10 @@ def test_wrong_types_are_told_in_words(kernel: Path) -> None:
     given = None
     with pytest.raises(isakit.IsakitError, match="as a path or as bytes, not as NoneType"):
         isakit.load(given)
-    loaded = isakit.Device("gt200").load(isakit.load(kernel))["fill"]
+    module: Any = isakit.Device("gt200").load(isakit.load(kernel))
+    with pytest.raises(TypeError, match=r'say which kernel runs.*: module\["fill"\]\[grid, block\]'):
+        module(np.zeros(1))
+    loaded = module["fill"]
     with pytest.raises(TypeError, match=r"say how many threads run it: fill\[grid, block\]"):
         loaded(np.zeros(1))
 

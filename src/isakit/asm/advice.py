@@ -113,15 +113,15 @@ def _with_one_more(tokens: list[Token], words: set[str]) -> Iterator[list[Token]
 
 
 _REGISTER = re.compile(r"\$r\d+")
-_BARE_REGISTER = re.compile(r"[acopr]\d+[dhl]?")
+_BARE_REGISTER = re.compile(r"[acoprR]\d+[dhl]?")
 
 
 def _with_dollars(tokens: list[Token]) -> list[Token] | None:
-    """Return the statement with the `$` before its registers; None where none lacks it."""
+    """Return the statement with its registers as `$r0`, which were written `r0` or `R0`; None where none lacks it."""
     bare = [t.kind == "word" and _BARE_REGISTER.fullmatch(t.text) is not None for t in tokens]
     if not any(bare):
         return None
-    return [replace(t, text="$" + t.text) if b else t for t, b in zip(tokens, bare, strict=True)]
+    return [replace(t, text="$" + t.text.lower()) if b else t for t, b in zip(tokens, bare, strict=True)]
 
 
 def _resized(tokens: list[Token], suffix: str) -> list[Token] | None:

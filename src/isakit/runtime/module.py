@@ -46,6 +46,11 @@ class LoadedModule(Mapping[str, LoadedKernel]):
         self.samplers = {s.name: s.unit for s in info.samplers if s.unit is not None}
         self._kernels = dict(kernels)
 
+    def __call__(self, *args: object) -> None:
+        """Refuse a launch of no kernel by its name: `module["k"][grid, block](...)`. Raises TypeError, always."""
+        name = next(iter(self._kernels), "k")
+        raise TypeError(f'say which kernel runs, and how many threads run it: module["{name}"][grid, block](...)')
+
     def write_constant(self, where: str | int, data: Any, offset: int = 0) -> None:
         """Change a constant bank, from the next launch on.
 

@@ -143,6 +143,8 @@ def test_a_misspelt_label_is_found() -> None:
      (".version 1.4", "this looks like PTX"),
      ("bra #foo", "there is no label `foo`"),
      ("mov b32 r0 r1", "did you mean `mov b32 $r0 $r1`?"),
+     ("add b32 R0 R1 R2", "did you mean `add b32 $r0 $r1 $r2`?"),
+     ("exit", "it stands before an instruction: `exit nop`"),
      ("bar.sync 0", "all warps of the block meet at `bar inc wait 0x0 all`"),
      ("membar.gl", "this looks like PTX text"),
      ("setp.eq.s32 $r0 $r1", "this looks like PTX text"),
@@ -155,7 +157,8 @@ def test_dead_ends_have_an_answer(text: str, answer: str) -> None:
 
 @pytest.mark.parametrize(
     "text", ["add f64 $r0d $r2d $r4d", "mov $r0 $physid", "mov b32 $r0 $r1", "add b32 $r0 b32 s[0x10] $r1",
-             "shl $a1 $r1 0x0", "bar inc wait 0x0 all", "add f32 $r0 (mul $r1 $r2) $r3",
+             "shl $a1 $r1 0x0", "add b32 $r0 $r1 $r2", "exit nop", "join nop",
+             "bar inc wait 0x0 all", "add f32 $r0 (mul $r1 $r2) $r3",
              "add $r0 (mul u16 $r1l $r2l) $r3", ".program geometry\nmov b32 $r0 p[0x10]"],
 )  # fmt: skip
 def test_the_answers_assemble(text: str) -> None:

@@ -68,6 +68,7 @@ tesla = InstructionSet(
             r"mad\b",
             "a product and a sum are `add f32 $r0 (mul $r1 $r2) $r3`, of integers `add $r0 (mul u16 $r1l $r2l) $r3`",
         ),
+        (r"(exit|join)\W*$", "it stands before an instruction: `exit nop`, `join nop`"),
         (r"bar\.sync\b", "all warps of the block meet at `bar inc wait 0x0 all`"),
     ),
     products=PRODUCTS,
