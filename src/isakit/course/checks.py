@@ -253,7 +253,7 @@ def pixel(folder: Path) -> Iterator[Verdict]:
     scene["draws"][0]["attribs"][1]["data"] = np.random.default_rng().random((3, 3)).tolist()  # other colours
     files = {**files, "scene.json": json.dumps(scene).encode()}
     coloured = _drawn(files, folder)
-    got = _drawn({**files, "fragment.s": (folder / "fragment.s").read_bytes()}, folder)
+    got = _drawn({**files, "fragment.s": _text(folder / "fragment.s").encode()}, folder)
     grey = coloured[..., :3] @ np.array([0.299, 0.587, 0.114])
     off = np.abs(got[..., :3] - grey[..., None]).max()
     yield Verdict(
@@ -309,7 +309,7 @@ def shader(folder: Path) -> Iterator[Verdict]:
     """Check which pixels are discarded, and the colours of the others."""
     from isakit import compile_shader, usse
 
-    module = compile_shader(_text(folder / "leaf.cg"), stage="fragment", language="cg")
+    module = compile_shader(_text(folder / "leaf.cg"), stage="fragment", language="cg", path="leaf.cg")
     rng = np.random.default_rng()
     picture = rng.integers(0, 256, (8, 8, 4)).astype(np.float32) / 255
     at = rng.integers(0, 8, (64, 2))
