@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import warnings
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from isakit.compile.check import verify
+from isakit.compile.garbage import no_collections
 from isakit.compile.ir import Block, Function, IrValue, Loc
 from isakit.compile.layout import ConstantBank, VariableLayout
 from isakit.compile.lower.allocate import OutOfRegistersError, allocate
@@ -98,23 +98,7 @@ def variant_for(module: PtxModule) -> str:
     return ARCH_TO_VARIANT.get(arch, "gt200")
 
 
-@contextmanager
-def _no_collections() -> Generator[None]:
-    """Pause the collection of cyclic garbage.
-
-    A function being compiled is some hundred thousand objects, all of them in use: looking through them again and again
-    took a third of the time, and more the longer the text.
-    """
-    was = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was:
-            gc.enable()
-
-
-@_no_collections()
+@no_collections()
 def compile_ptx(
     text: str,
     variant: str | None = None,

@@ -8,6 +8,7 @@ kinds that depend on each other, so that each row has a function from them to th
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from isakit.compile.ir import AnyOp, Attrs, Effect, IrOp, NoAttributes, OpUniformity, PointsTo
@@ -101,11 +102,13 @@ class Sampling(NamedTuple):
 
 
 # --- kinds -----------------------------------------------------------------------------------------------------------
+@cache
 def element(kind: str) -> str:
     """Return the type of an element: `f32` for f32x3, `r` for r."""
     return kind.partition("x")[0]
 
 
+@cache
 def count(kind: str) -> int:
     """Return the number of elements."""
     return int(kind.partition("x")[2] or 1)

@@ -94,6 +94,7 @@ class Allocation:
         self.parent: dict[VReg, VReg] = {}
         self.hints: dict[VReg, list[tuple[VReg, int]]] = {}
         self.colors: dict[VReg, int] = {}
+        self.order: list[VReg] | None = None
 
     def find(self, v: VReg) -> VReg:
         """Return the register that `v` was coalesced into."""
@@ -158,21 +159,9 @@ class Allocation:
         """Give every register a colour; those that got none come back."""
         near, first, owner = self.graph.near, self.first, self.graph.live.owner
         failed: list[VReg] = []
-        seen: set[VReg] = set(self.left_out)
-        order: list[VReg] = [
-            v for v in self.m.vregs
-            if v.fixed and v in self.graph.used and (not self.file or v.cls.file == self.file)
-        ]  # fmt: skip
-        wide: list[VReg] = []
-        rest: list[VReg] = []
-        for b in self.m.blocks:
-            for i in b.ins:
-                for r in (*i.uses(), *i.defs()):
-                    v = self.find(r.v)
-                    if v not in seen and not v.fixed and (not self.file or v.cls.file == self.file):
-                        seen.add(v)
-                        (wide if v.size > 1 or not v.spillable else rest).append(v)
-        for v in (*order, *sorted(wide, key=lambda v: (v.spillable, -v.size)), *rest):
+        for v in self._order():
+            if v in self.left_out:
+                continue
             x = first[v]
             taken = [0] * v.size
             for k in range(v.size):
@@ -189,6 +178,29 @@ class Allocation:
             else:
                 self.colors[v] = c
         return failed
+
+    def _order(self) -> list[VReg]:
+        """Return the registers in the order in which they get colours; copies are merged before."""
+        if self.order is not None:
+            return self.order
+        fixed: list[VReg] = [
+            v for v in self.m.vregs
+            if v.fixed and v in self.graph.used and (not self.file or v.cls.file == self.file)
+        ]  # fmt: skip
+        seen: set[VReg] = set()
+        wide: list[VReg] = []
+        rest: list[VReg] = []
+        for b in self.m.blocks:
+            for i in b.ins:
+                for r in (*i.uses(), *i.defs()):
+                    if self.file and r.v.cls.file != self.file:
+                        continue
+                    v = self.find(r.v)
+                    if v not in seen and not v.fixed:
+                        seen.add(v)
+                        (wide if v.size > 1 or not v.spillable else rest).append(v)
+        self.order = [*fixed, *sorted(wide, key=lambda v: (v.spillable, -v.size)), *rest]
+        return self.order
 
     def _choose(self, v: VReg, taken: list[int]) -> int | None:
         if v.fixed:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TypedDict, Unpack
 
+from isakit.compile.garbage import no_collections
 from isakit.compile.shading.front import LANGUAGES, STAGES, Front, front_end, language_of, stage_of
 from isakit.compile.shading.preprocessor import Resolver
 from isakit.compile.shading.source import ShaderSources
@@ -72,6 +73,7 @@ def compile_shader(text: str | bytes, **options: Unpack[ShaderOptions]) -> Shade
     return build_shader(text, **options).shader
 
 
+@no_collections()
 def build_shader(text: str | bytes, **options: Unpack[ShaderOptions]) -> ShaderBuild:
     """Compile a shader, as `compile_shader` does, and keep the bytes of its file and the warnings."""
     unknown = options.keys() - ShaderOptions.__annotations__.keys()

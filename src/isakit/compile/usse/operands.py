@@ -69,11 +69,13 @@ class Source:
 
     def slice(self, start: int, stop: int) -> Source:
         """Return some of the lanes."""
-        return replace(self, channels=self.channels[start:stop])
+        return self.swizzled(self.channels[start:stop])
 
     def swizzled(self, channels: tuple[Channel, ...]) -> Source:
         """Return other lanes."""
-        return replace(self, channels=channels)
+        if channels == self.channels:
+            return self
+        return Source(self.base, channels, self.ty, self.neg, self.abs, self.extent, self.reads)
 
     def plain_source(self) -> Source:
         """Return the same elements without modifiers."""
@@ -151,6 +153,18 @@ def placed(bank: str, at: int, view: View, reach: Reach) -> list[tuple[int, list
         if all(isinstance(c, str) or 0 <= c < limit for c in found):
             out.append((2 * first // per, found))
     return out
+
+
+def readable(reach: Reach, bank: str, at: int, channels: tuple[Channel, ...], ty: str, lanes: list[int]) -> bool:
+    """Return whether an instruction can read elements of a register, in some way to name them."""
+    near = at % 4 if bank == "i" else at % 2  # numbers of pairs move with the register, channels do not
+    return _readable(reach, bank, near, channels, ty, tuple(lanes))
+
+
+@cache
+def _readable(reach: Reach, bank: str, at: int, channels: tuple[Channel, ...], ty: str, lanes: tuple[int, ...]) -> bool:
+    ways = placed(bank, at, View(channels, ty), reach)
+    return any(_swizzle(reach, tuple(named), lanes) is not None for _, named in ways)
 
 
 # --- constants -------------------------------------------------------------------------------------------------------

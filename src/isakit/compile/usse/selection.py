@@ -28,7 +28,7 @@ from isakit.compile.usse.operands import (
     View,
     digits,
     hardware_constant,
-    placed,
+    readable,
     swizzle,
 )
 from isakit.compile.usse.program import LiteralPool, ProgramPlan
@@ -70,7 +70,9 @@ class Dest:
 
     def slice(self, start: int, stop: int) -> Dest:
         """Return some of the elements."""
-        return replace(self, first=self.first + start, count=stop - start, last=self.last and stop == self.count)
+        if start == 0 and stop == self.count:
+            return self
+        return Dest(self.v, self.first + start, stop - start, self.ty, self.last and stop == self.count)
 
     @property
     def internal(self) -> bool:
@@ -301,8 +303,7 @@ class UsseSelection(Selection):
             once = self.plan.once.get(UNIFORM.of(i).name)
             at = Fixed("sa", self.plan.uniform(UNIFORM.of(i))) if once is None else Fixed("once", once)
             return Source(at, tuple(range(n)), ty, extent=(0, n), reads=self.reads.get(v, 1))
-        d = self.place(v)
-        return replace(self.read(d), reads=self.reads.get(v, 1))
+        return self.read(self.place(v), self.reads.get(v, 1))
 
     def _read_from_register(self, v: IrValue) -> bool:
         return v.ins is not None and v.ins.op not in LAZY and not self.constant(v)
@@ -335,11 +336,11 @@ class UsseSelection(Selection):
         bank, at = (s.base.bank, s.base.number) if isinstance(s.base, Fixed) else (s.base.cls.file, s.base.color or 0)
         if (reach.internal and bank != "i") or (reach.own and not self._is_own(bank)):
             return None
-        view = View(s.channels, s.ty, s.neg, s.abs)
         either = isinstance(s.base, VReg) and s.base.cls is self.registers.scalar and not s.base.fixed
         for half in (at, at + 1) if either else (at,):  # a scalar may come to lie in any half of a pair
-            if not any(swizzle(reach, channels, lanes) is not None for _, channels in placed(bank, half, view, reach)):
+            if not readable(reach, bank, half, s.channels, s.ty, lanes):
                 return None
+        view = View(s.channels, s.ty, s.neg, s.abs)
         if isinstance(s.base, Fixed):
             return FixedView(s.base, view)
         used = [c for c in s.channels if isinstance(c, int)]
@@ -372,7 +373,7 @@ class UsseSelection(Selection):
             return None
         base, channels = place
         view = View(channels, s.ty)
-        if any(swizzle(reach, ch, lanes) is not None for _, ch in placed("literal", base, view, reach)):
+        if readable(reach, "literal", base, channels, s.ty, lanes):
             return FixedView(Fixed("literal", base), view)
         return None
 
@@ -483,9 +484,9 @@ class UsseSelection(Selection):
             ops[name] = self.legal(reach, s, lanes)
         return self.emit(op, **ops)
 
-    def read(self, d: Dest) -> Source:
-        """Return a source that reads a destination back."""
-        return Source(d.v, tuple(range(d.first, d.first + d.count)), d.ty, extent=(d.first, d.count))
+    def read(self, d: Dest, reads: int = 1) -> Source:
+        """Return a source that reads a destination back, as so many operations do."""
+        return Source(d.v, tuple(range(d.first, d.first + d.count)), d.ty, extent=(d.first, d.count), reads=reads)
 
     def vector(self, d: Dest, candidates: Callable[[Dest], list[tuple[hw.UsseOp, tuple[int, ...]]]],
                *sources: Source) -> None:  # fmt: skip
