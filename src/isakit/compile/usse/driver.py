@@ -282,8 +282,8 @@ def _crowded(m: MFunction, target: UsseTarget, s: UsseSelection) -> set[IrValue]
             for r in (*i.uses(), *i.defs()):
                 reads[r.v] = reads.get(r.v, 0) + 1
 
-    def price(w: VReg) -> float:
-        return reads.get(w, 0) / (1 + sum(len(near[first[w] + k]) for k in range(w.size)))
+    def price(w: VReg) -> tuple[float, int]:
+        return reads.get(w, 0) / (1 + sum(len(near[first[w] + k]) for k in range(w.size))), w.number
 
     while failed:
         chosen: set[VReg] = set()

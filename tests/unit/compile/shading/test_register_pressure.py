@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import isakit
+from isakit.compile.shading.compiled import build_shader
 from isakit.compile.usse import driver
 from isakit.errors import CompileError
+from support.generators.random_glsl import program, random_glsl_lines
 
 TEXELS = """uniform sampler2D t;
 float4 main(float2 a : TEXCOORD0) : COLOR {
@@ -27,6 +29,8 @@ float4 main(float2 a : TEXCOORD0, half3 b : TEXCOORD1_HALF, float4 c : COLOR) : 
     return p * s + q.xyzz + k.xyzz + texel + found;
 }
 """
+
+CROWDED = [(23, "fragment", False, "f32x4"), (24, "fragment", False, "f16x4")]
 
 
 def test_more_texels_than_registers() -> None:
@@ -164,3 +168,15 @@ def test_what_cannot_fit_is_refused_before_anything_is_computed_again(monkeypatc
     with pytest.raises(CompileError, match="the shader needs too many registers"):
         isakit.compile_shader(text + " return z[int(v.x)]; }", stage="fragment", language="cg")
     assert not tried
+
+
+def test_the_file_is_the_same_wherever_objects_lie_in_memory() -> None:
+    """Compile again and again while the heap grows: values of one price leave internal registers in one order."""
+    kept: list[list[bytearray]] = []
+    for seed, stage, near, target in CROWDED:
+        text = program(random_glsl_lines(seed, stage), stage, near)
+        made: set[bytes] = set()
+        for k in range(5):
+            kept.append([bytearray(37 * j % 200 + 1) for j in range(997 * k)])
+            made.add(build_shader(text, stage=stage, language="glsl", target=target).data)
+        assert len(made) == 1
