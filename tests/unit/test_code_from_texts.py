@@ -65,7 +65,8 @@ PLACES: dict[tuple[str, str], tuple[int, str]] = {
     ("sandbox.py", "execvp"): (1, "the command that `launcher` was given by this package"),
     ("spec/folder.py", "import_module"): (1, "modules of a package of records, by the files that lie in its folder"),
     ("web/packages.py", "Popen"): (1, "npm and node, at installation: packages of the lock file, no scripts"),
-    ("web/site.py", "run"): (1, "npm, for two packages in fixed versions whose bytes are checked"),
+    ("web/precompiled.py", "compile"): (1, "modules of this package, NumPy and Python, in a site's archives; not run"),
+    ("web/site.py", "run"): (2, "npm, for two packages in fixed versions whose bytes are checked; node, with these"),
     ("web/tabs.py", "create_subprocess_exec"): (1, "this Python, with the package's own worker"),
 }  # fmt: skip
 

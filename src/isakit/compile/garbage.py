@@ -1,4 +1,4 @@
-"""What compilers ask of the collector of cyclic garbage."""
+"""A pause of the collector of cyclic garbage, for compilers, which make many objects that stay."""
 
 from __future__ import annotations
 

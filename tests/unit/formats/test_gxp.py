@@ -104,7 +104,7 @@ def test_module() -> None:
         (5, b"\7", "version 1.7"),
         (8, b"\xff\xff\xff\0", "the header says"),
         (0x24, b"\xff\xff\xff\xff", "outside the file"),
-        (0x28, bytes(4), "no place"),
+        (0x28, bytes(4), "their offset is 0"),
         (0x40, b"\xff\xff\0\0", "outside the file"),
         (0x40, b"\1\0\0\0", "overlaps"),
         (0x3C, b"\0\0\0\x20", "outside the file"),
