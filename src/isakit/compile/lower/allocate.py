@@ -6,6 +6,8 @@ in memory or in a register of the class that holds for it.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from isakit.compile.lower.form import MBlock, MemoryReference, MFunction, MIns, Note, OperandReg, VReg
 from isakit.compile.lower.liveness import BlockLiveness
 from isakit.compile.lower.target import Target
@@ -94,7 +96,6 @@ class Allocation:
         self.parent: dict[VReg, VReg] = {}
         self.hints: dict[VReg, list[tuple[VReg, int]]] = {}
         self.colors: dict[VReg, int] = {}
-        self.order: list[VReg] | None = None
 
     def find(self, v: VReg) -> VReg:
         """Return the register that `v` was coalesced into."""
@@ -159,7 +160,7 @@ class Allocation:
         """Give every register a colour; those that got none come back."""
         near, first, owner = self.graph.near, self.first, self.graph.live.owner
         failed: list[VReg] = []
-        for v in self._order():
+        for v in self._order:
             if v in self.left_out:
                 continue
             x = first[v]
@@ -179,10 +180,9 @@ class Allocation:
                 self.colors[v] = c
         return failed
 
+    @cached_property
     def _order(self) -> list[VReg]:
-        """Return the registers in the order in which they get colours; copies are merged before."""
-        if self.order is not None:
-            return self.order
+        """The registers in the order in which they get colours; copies are merged before."""
         fixed: list[VReg] = [
             v for v in self.m.vregs
             if v.fixed and v in self.graph.used and (not self.file or v.cls.file == self.file)
@@ -199,8 +199,7 @@ class Allocation:
                     if v not in seen and not v.fixed:
                         seen.add(v)
                         (wide if v.size > 1 or not v.spillable else rest).append(v)
-        self.order = [*fixed, *sorted(wide, key=lambda v: (v.spillable, -v.size)), *rest]
-        return self.order
+        return [*fixed, *sorted(wide, key=lambda v: (v.spillable, -v.size)), *rest]
 
     def _choose(self, v: VReg, taken: list[int]) -> int | None:
         if v.fixed:
@@ -262,13 +261,10 @@ class Allocation:
 
 def loop_depths(m: MFunction) -> dict[MBlock, int]:
     """Estimate the loop depth of each block from the order of blocks: a branch backwards closes a loop."""
-    place = {b: k for k, b in enumerate(m.blocks)}
     delta = [0] * (len(m.blocks) + 1)
-    for b in m.blocks:
-        for s in b.succs:
-            if place[s] <= place[b]:
-                delta[place[s]] += 1
-                delta[place[b] + 1] -= 1
+    for head, end in m.back_edges():
+        delta[head] += 1
+        delta[end + 1] -= 1
     out: dict[MBlock, int] = {}
     depth = 0
     for k, b in enumerate(m.blocks):

@@ -299,6 +299,11 @@ class MFunction:
                 if b not in s.preds:
                     s.preds.append(b)
 
+    def back_edges(self) -> list[tuple[int, int]]:
+        """Return the jumps to a block that stands before their own, or is it: places of the target and of the jump."""
+        place = {b: k for k, b in enumerate(self.blocks)}
+        return [(place[s], k) for k, b in enumerate(self.blocks) for s in b.succs if place[s] <= k]
+
     def dump(self) -> str:
         """Return the function as text, for people."""
         lines = [self.name]

@@ -8,6 +8,9 @@ none does.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+from isakit.compile.ir import Loc
 from isakit.compile.lower.form import MBlock, MFunction, MIns
 from isakit.compile.usse import instructions as hw
 from isakit.flow.graph import reachable
@@ -30,10 +33,15 @@ def _between(m: MFunction, b: MBlock, s: MBlock) -> MBlock:
     """Put a block on the way from one block to another, in no place yet."""
     new = m.made()
     new.loc, new.succs = b.loc, [s]
+    _lead(b, s, new)
+    return new
+
+
+def _lead(b: MBlock, s: MBlock, new: MBlock) -> None:
+    """Lead a jump of a block to another one."""
     b.succs = [new if x is s else x for x in b.succs]
     if s in b.edges:
         b.edges[new] = b.edges.pop(s)
-    return new
 
 
 def _end_loops(m: MFunction) -> None:
@@ -66,55 +74,42 @@ def _jump_back_always(m: MFunction) -> None:
 
 def _begin_with_instructions(m: MFunction) -> None:
     """Let a loop begin with an instruction, and be entered by a jump before it."""
+    m.connect()
     at = _places(m)
-    order: list[MBlock] = []
-    sources: dict[MBlock, list[MBlock]] = {}
+    before: dict[MBlock, list[MBlock]] = {}
     for b in m.blocks:
-        for s in b.succs:
-            sources.setdefault(s, []).append(b)
-    for b in m.blocks:
-        entries = [p for p in sources.get(b, ()) if at[p] < at[b]]
-        if len(entries) < len(sources.get(b, ())):
-            if not b.ins:
-                b.ins.append(MIns(hw.NOTHING, {}, b.loc))
-            before = m.blocks[at[b] - 1]
-            if any(p is not before or p.cond is not None for p in entries):
-                entry = m.made()
-                entry.loc, entry.succs, entry.ins = b.loc, [b], [MIns(hw.NOTHING, {}, b.loc)]
-                for p in entries:
-                    p.succs = [entry if s is b else s for s in p.succs]
-                    if b in p.edges:
-                        p.edges[entry] = p.edges.pop(b)
-                order.append(entry)
-        order.append(b)
-    m.blocks = order
+        entries = [p for p in b.preds if at[p] < at[b]]
+        if len(entries) == len(b.preds):
+            continue
+        if not b.ins:
+            b.ins.append(MIns(hw.NOTHING, {}, b.loc))
+        above = m.blocks[at[b] - 1]
+        if any(p is not above or p.cond is not None for p in entries):
+            entry = _nothing(m, b.loc, b)
+            for p in entries:
+                _lead(p, b, entry)
+            before[b] = [entry]
+    m.place(before)
 
 
 def _part_jumps(m: MFunction) -> None:
     """Part a jump back or out of a loop from the block that is jumped to over it."""
-    at, loops = _places(m), _loops(m)
-    order: list[MBlock] = []
-    for k, (b, after) in enumerate(zip(m.blocks, [*m.blocks[1:], None], strict=True)):
-        order.append(b)
-        if after is None or not b.succs or b.cond is not None or b.succs[0] is after:
+    at, loops = _places(m), list(dict(m.back_edges()).items())  # first and last blocks
+    before: dict[MBlock, list[MBlock]] = {}
+    for k, (b, after) in enumerate(pairwise(m.blocks)):
+        if not b.succs or b.cond is not None or b.succs[0] is after:
             continue
         to = at[b.succs[0]]
         around = [start for start, end in loops if start <= k <= end and (to <= k or end < to)]
         ended = max((start for start, end in loops if end == k), default=None)
         over = [p for p, x in enumerate(m.blocks[:k]) if x.cond is not None and after in x.succs]
         if around and any(ended is None or p < ended for p in over):
-            gap = m.made()
-            gap.loc, gap.succs, gap.ins = b.loc, [after], [MIns(hw.NOTHING, {}, b.loc)]
-            order.append(gap)
-    m.blocks = order
+            before[after] = [_nothing(m, b.loc, after)]
+    m.place(before)
 
 
-def _loops(m: MFunction) -> list[tuple[int, int]]:
-    """Return the first and last blocks of loops."""
-    at = _places(m)
-    ends: dict[int, int] = {}
-    for b in m.blocks:
-        for s in b.succs:
-            if at[s] <= at[b]:
-                ends[at[s]] = at[b]
-    return list(ends.items())
+def _nothing(m: MFunction, loc: Loc, to: MBlock) -> MBlock:
+    """Return a new block that does nothing and leads to another one."""
+    new = m.made()
+    new.loc, new.succs, new.ins = loc, [to], [MIns(hw.NOTHING, {}, loc)]
+    return new
