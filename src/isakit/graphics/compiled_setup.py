@@ -152,8 +152,7 @@ class CompiledTriangles:
     def set_up(self, v: Vertices, rasterizer: Rasterizer) -> Drawn | None:
         """Return the triangles to draw; None where the array code has to find them."""
         state, choices, count = rasterizer.state, rasterizer.choices, len(v.primitives)
-        special = (state.multisampling, state.offset, state.polygon_stipple, state.clip_distances or None)
-        if not count or any(s is not None for s in special) or state.polygon_mode != ("fill", "fill"):
+        if not count or not is_plain(state):
             return None
         made = setup_function(state, choices, None if self.whole else LANES * count)
         loop = looped(None if self.whole else LANES * count)
@@ -178,6 +177,12 @@ class CompiledTriangles:
         quads = loop(table[:-1], int(sizes.max()), total) if total else in_order([])
         corners = triangle_corners(v, planes, front, state, self.whole)
         return Drawn(corners, quads, done >> 32, np.arange(count))
+
+
+def is_plain(state: DrawState) -> bool:
+    """Return whether compiled code sets the triangles of a state up."""
+    special = (state.multisampling, state.offset, state.polygon_stipple, state.clip_distances or None)
+    return all(s is None for s in special) and state.polygon_mode == ("fill", "fill")
 
 
 def setup_function(state: DrawState, choices: GraphicsChoices, pixels: int | None) -> CompiledFunction | None:
@@ -232,5 +237,6 @@ def flat_values(word: Array, provoking: Array, clamped: bool) -> Array:
 
 
 __all__ = [
-    "ROWS", "CompiledTriangles", "SetupKey", "flat_values", "put_view", "setup_function", "triangle_corners", "written",
+    "ROWS", "CompiledTriangles", "SetupKey", "flat_values", "is_plain", "put_view", "setup_function",
+    "triangle_corners", "written",
 ]  # fmt: skip

@@ -25,13 +25,12 @@ from isakit.graphics.compiled_merge import merge_function, put_depth_range, put_
 from isakit.graphics.compiled_planes import PLANES, planes_function
 from isakit.graphics.compiled_quads import CompiledFunction, Name
 from isakit.graphics.compiled_raster import AT_ONCE, quads_function
-from isakit.graphics.compiled_setup import ROWS, flat_values, put_view, setup_function, triangle_corners
+from isakit.graphics.compiled_setup import ROWS, flat_values, is_plain, put_view, setup_function, triangle_corners
 from isakit.graphics.compiled_stage import RepeatedStage
 from isakit.graphics.draw_state import DrawState, DrawStats
-from isakit.graphics.pipeline import LastDraw, Pipeline
+from isakit.graphics.pipeline import LastDraw, Pipeline, fragments_of
 from isakit.graphics.planes import Column, Corners, Fragments, PrimitiveFacts
 from isakit.graphics.quad_buffers import QuadBuffers
-from isakit.graphics.raster import pixels
 from isakit.graphics.shader import FragmentShader, VertexShader
 from isakit.graphics.stage import LANES, ConstantVaryings, Stage, answered
 from isakit.graphics.vertices import Fetched, Vertices, arranged
@@ -87,16 +86,9 @@ class DrawPlan:
 
 def plan_of(p: Pipeline, vertex: VertexShader, fragment: FragmentShader, state: DrawState) -> DrawPlan | None:
     """Return a plan for draws of a pipeline that have all this in common; None where there is nothing to prepare."""
-    return DrawPlan(vertex, fragment, state) if p.engine.direct and _is_plain(state) else None
-
-
-def _is_plain(state: DrawState) -> bool:
-    """Return whether draws with a state are those that plans are for."""
-    special = (
-        state.multisampling, state.offset, state.polygon_stipple, state.clip_distances or None, state.clip_rectangles,
-        state.layer_word, state.viewport_word,
-    )  # fmt: skip
-    return state.rasterize and all(s is None for s in special) and state.polygon_mode == ("fill", "fill")
+    special = (state.clip_rectangles, state.layer_word, state.viewport_word)
+    plain = state.rasterize and is_plain(state) and all(s is None for s in special)
+    return DrawPlan(vertex, fragment, state) if p.engine.direct and plain else None
 
 
 @dataclass(frozen=True)
@@ -369,13 +361,10 @@ class _Prepared:
     def _show(self, p: Pipeline, made: Vertices, fetched: Fetched) -> LastDraw:
         """Return what the pipeline tells of its last draw."""
         words = self._words[:, : fetched.count].copy()
-        quads = self._made_quads.part(0)
+        quads, plan = self._made_quads.part(0), self._plan
 
         def inputs() -> Fragments:
-            x, y = (place.ravel() for place in pixels(quads))
-            shown = self._plan.state.pixel_center
-            corners, primitive = self._corners(p, made), np.repeat(quads.primitive, 4)
-            return Fragments(self._plan.fragment.inputs, corners, x, y, primitive, shown=shown)
+            return fragments_of(plan.fragment, self._corners(p, made), quads, plan.state)
 
         return LastDraw(made.with_words(words, fetched), quads, np.arange(len(made.primitives)), inputs)
 

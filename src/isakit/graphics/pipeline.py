@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -362,13 +363,7 @@ class Pipeline(Framebuffer):
         stats: DrawStats,
     ) -> None:
         """Shade the fragments of quads and merge them."""
-
-        def made() -> Fragments:
-            x, y = (p.ravel() for p in pixels(quads))
-            primitive = np.repeat(quads.primitive, 4)
-            return Fragments(fragment.inputs, corners, x, y, primitive, shown=state.pixel_center)
-
-        self._last = replace(self.last, inputs=made)
+        self._last = replace(self.last, inputs=partial(fragments_of, fragment, corners, quads, state))
         merger = Merger(self.targets, self.depth_buffer, state, self.choices)
         results = fragment.results(len(self.targets))
         if self._compiled(fragment, corners, quads, state, view, launch, results, stats):
@@ -449,6 +444,12 @@ def _parted(v: Vertices, state: DrawState) -> Iterator[tuple[int, int, Vertices]
             yield n, int(number[some[0]]), v.part(some)
 
 
+def fragments_of(fragment: FragmentShader, corners: Corners, quads: Quads, state: DrawState) -> Fragments:
+    """Return the inputs of the fragments of quads."""
+    x, y = (p.ravel() for p in pixels(quads))
+    return Fragments(fragment.inputs, corners, x, y, np.repeat(quads.primitive, 4), shown=state.pixel_center)
+
+
 def _inside(quads: Quads, state: DrawState) -> Quads:
     """Return pixels that the clip rectangles let through."""
     if state.clip_rectangles is None or not len(quads):
@@ -475,4 +476,4 @@ def _check_size(vertices: int, instances: int) -> None:
         )
 
 
-__all__ = ["Pipeline"]
+__all__ = ["LastDraw", "Pipeline", "fragments_of"]
