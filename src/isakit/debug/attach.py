@@ -22,7 +22,7 @@ from isakit.debug.program_session import RunningProgram
 from isakit.debug.terminal import Commands, ProgramGoneError, Reply
 from isakit.errors import IsakitError, LaunchError, described_bug
 from isakit.json_text import JsonObject, parse_object
-from isakit.processes import NOTICE_SECONDS
+from isakit.processes import until_readable
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -227,7 +227,7 @@ def carry_bytes(place: int | str, source: int, to: int) -> None:
     with _connected(place) as there:
         waiting = [source, there.fileno()]
         while there.fileno() in waiting:
-            for ready in select.select(waiting, [], [], NOTICE_SECONDS)[0]:
+            for ready in until_readable(waiting):
                 try:
                     data = os.read(ready, 1 << 16)
                     if not data:

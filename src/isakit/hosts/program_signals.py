@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from isakit.processes import NOTICE_SECONDS
+from isakit.processes import until_readable
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -49,8 +48,7 @@ class ProgramSignals:
         except ProcessLookupError:  # a signal has ended it, and it has been waited for
             return child.wait()
         try:
-            while not select.select([end], [], [], NOTICE_SECONDS)[0]:
-                pass
+            until_readable([end])
         finally:
             os.close(end)
         return child.wait()

@@ -11,7 +11,7 @@ from isakit.debug import loopback
 from isakit.debug.gdb.packets import PacketError, PacketReader, packet
 from isakit.debug.gdb.stub import Stub
 from isakit.debug.session import Session
-from isakit.processes import NOTICE_SECONDS
+from isakit.processes import until_readable
 
 
 class _ClientGone(Exception):
@@ -35,8 +35,7 @@ class GdbServer:
         """Answer clients, one after the other."""
         with loopback.closing(self._listener):
             while True:
-                while not select.select([self._listener], [], [], NOTICE_SECONDS)[0]:
-                    pass
+                until_readable([self._listener])
                 client, _ = self._listener.accept()
                 with client:
                     conversation = Conversation(self.session, client, self._listener)
@@ -97,7 +96,8 @@ class Conversation:
         """Take what the client sends; None waits for it. Other clients are turned away meanwhile."""
         while True:
             others = [] if self._listener is None else [self._listener]
-            ready, _, _ = select.select([self._client, *others], [], [], NOTICE_SECONDS if seconds is None else seconds)
+            sources = [self._client, *others]
+            ready = until_readable(sources) if seconds is None else select.select(sources, [], [], seconds)[0]
             if self._client in ready:  # first: it may be gone, and the other one the next client
                 try:
                     data = self._client.recv(1 << 16)

@@ -30,7 +30,9 @@ class Symbols:
         A program whose source is not known has `-`, and a session that stands between two launches `=`: what was told
         before is as good as anything. `symbols PATH OFFSET` is a part of both, the PTX behind the file, in base 64.
         """
-        path, _, offset = rest.rpartition(" ") if rest.rpartition(" ")[2].isdecimal() else (rest, "", "")
+        path, _, offset = rest.rpartition(" ")
+        if not offset.isdecimal():
+            path, offset = rest, ""
         if not self._session.program.source_table and self._session.later:
             return ["="]
         if self._program is not self._session.program:

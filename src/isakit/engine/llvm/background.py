@@ -131,13 +131,13 @@ def object_code_elsewhere(ir: str, target: Host, quick: bool = False) -> bytes:
 
     Raises Ending, and CompileError.
     """
-    text = with_attributes(ir, target)
+    job = with_attributes(ir, target), target, 2, quick
     try:
-        code, error = pickle.loads(_server.request(pickle.dumps((text, target, 2, quick))))
+        code, error = pickle.loads(_server.request(pickle.dumps(job)))
     except OSError:
         if _server.ending:
             raise Ending from None
-        return compile_text(text, target, 2, quick)
+        return compile_text(*job)
     if error:
         raise CodegenError(error)
     return code
