@@ -52,14 +52,15 @@ def with_code(archive: bytes | memoryview, place: str, used: Set[str], keep: boo
             if compiled:
                 code = compile(content, place + name, "exec", dont_inherit=True)
                 data = MAGIC_NUMBER + _UNCHECKED + source_hash(content) + dumps(code)
-                _put(to, cache_from_source(name) if keep else f"{name}c", data)
+                put_file(to, cache_from_source(name) if keep else f"{name}c", data)
             if keep or not compiled:
-                _put(to, name, content)
+                put_file(to, name, content)
     return out.getvalue()
 
 
-def _put(to: zipfile.ZipFile, name: str, content: bytes) -> None:
+def put_file(to: zipfile.ZipFile, name: str, content: bytes) -> None:
+    """Write a file into an archive that is the same for the same files."""
     to.writestr(zipfile.ZipInfo(name, _STAMP), content, zipfile.ZIP_DEFLATED, 9)
 
 
-__all__ = ["imported", "with_code"]
+__all__ = ["imported", "put_file", "with_code"]

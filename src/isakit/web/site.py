@@ -25,6 +25,7 @@ from isakit.results import plain, record
 from isakit.web import packages
 from isakit.web.files import STATIC, files, page
 from isakit.web.lessons import lesson, lessons
+from isakit.web.precompiled import put_file
 
 PYODIDE = "pyodide@0.27.7"
 NUMPY = "@emscripten-forge/numpy@2.0.1-py312h4e66579-0"
@@ -50,7 +51,6 @@ _POLICY = (
 )
 _COMPILING = 300.0
 """Seconds that compiling may take; it takes 10."""
-_STAMP = (1980, 1, 1, 0, 0, 0)
 
 
 @record
@@ -225,9 +225,9 @@ def _compile(python: Path) -> str:
 def _zipped(content: Iterable[tuple[str, bytes]]) -> bytes:
     """Return an archive that is the same for the same files."""
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
+    with zipfile.ZipFile(out, "w") as z:
         for name, data in content:
-            z.writestr(zipfile.ZipInfo(name, _STAMP), data, zipfile.ZIP_DEFLATED, 9)
+            put_file(z, name, data)
     return out.getvalue()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -16,13 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from conftest import ROOT
-from support.clients import cuda_build
-from support.clients.gl_live import MESA
+from support.clients import cuda_build, gl_calls, gl_live
 from support.farm.campaign import Campaign, Wrong, pieces_left_out
 from support.generators.gl_scenes import Unit, random_scene
 
-CLIENT = ROOT / "tests/support/clients/gl_calls.py"
+CLIENT = gl_calls.__file__
 SCENES = 12
 """Scenes of a case; they share two processes."""
 CHIPS = ("86", "a0", "a3")
@@ -36,25 +33,20 @@ def _make(seed: int) -> dict[str, Any]:
     return {"chip": chip, "scenes": [random_scene(seed * SCENES + k) for k in range(SCENES)]}
 
 
-def _pictures(folder: Path, name: str, before: list[str], environment: dict[str, str]) -> Pictures:
-    out = folder / f"{name}.npz"
-    command = [*before, sys.executable, str(CLIENT), str(folder / "scenes.json"), str(out)]
-    ran = subprocess.run(command, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
-    if ran.returncode or (before and "nothing was missing" not in ran.stderr):
-        raise Wrong(f"{name}: exit status {ran.returncode}: {ran.stderr[-2000:]}")
-    with np.load(out) as found:
-        return dict(found)
-
-
 def drawn(scenes: list[list[Unit]], chip: str) -> tuple[Pictures, Pictures]:
     """What scenes leave in targets and errors, of llvmpipe and of the card. Raises Wrong for a program that fails."""
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+        given, software, card = (Path(name, n) for n in ("scenes.json", "llvmpipe.npz", "card.npz"))
         flat = [list(itertools.chain.from_iterable(units)) for units in scenes]
-        (folder / "scenes.json").write_text(json.dumps(flat), encoding="utf-8")
-        software = _pictures(folder, "llvmpipe", [], {"LIBGL_ALWAYS_SOFTWARE": "1"})
-        card = [sys.executable, "-m", "isakit", "gl", "--chip", chip, "--unsupported", "--"]
-        return software, _pictures(folder, "card", card, {})
+        given.write_text(json.dumps(flat), encoding="utf-8")
+        try:
+            gl_live.on_llvmpipe(sys.executable, CLIENT, given, software)
+        except subprocess.CalledProcessError as e:
+            raise Wrong(f"llvmpipe: exit status {e.returncode}: {e.stderr[-2000:]}") from None
+        ran = gl_live.isakit("gl", "--chip", chip, "--unsupported", "--", sys.executable, CLIENT, given, card)
+        if ran.returncode or "nothing was missing" not in ran.stderr:
+            raise Wrong(f"the card: exit status {ran.returncode}: {ran.stderr[-2000:]}")
+        return dict(np.load(software)), dict(np.load(card))
 
 
 def pixels_apart(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], what: str) -> int:
@@ -96,7 +88,7 @@ def _smaller(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 @cache
 def _needs() -> str:
-    if not sys.platform.startswith("linux") or not MESA or not cuda_build.has_compiler():
+    if not sys.platform.startswith("linux") or not gl_live.MESA or not cuda_build.has_compiler():
         return "it needs `cc` and Mesa's nouveau driver (on Debian: apt install libgl1-mesa-dri libegl1)"
     try:
         drawn([random_scene(0)], CHIPS[0])
