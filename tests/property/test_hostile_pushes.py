@@ -132,3 +132,13 @@ def test_a_launch_of_billions_of_blocks_is_ended(engine: str, monkeypatch: pytes
     changes = [(63, 32, 0x7FFF_FFFF), (43, 53, 0x8000_0000)]
     _, faults = pushes.packets_of({"file": "compute_cases-a3.glc", "changes": changes, "cut": None}, engine)
     assert faults[0].startswith("compute: BudgetExceeded: TIMEOUT"), faults
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+def test_a_million_points_as_large_as_the_target_are_ended(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The farm found them: each run over their fragments is short, all together had no end."""
+    monkeypatch.setattr(pushes, "WATCHDOG", Watchdog(compiled=1 << 12, reference=1 << 12, work=1 << 16))
+    changes = [(41, 553, 536870912), (26, 85, 552804), (41, 106, 339424749), (32, 543, 1048584)]
+    _, faults = pushes.packets_of({"file": "features/points-a0.glc", "changes": changes, "cut": None}, engine)
+    assert any("a draw takes too long" in f for f in faults), faults

@@ -43,9 +43,21 @@ class WrappedStages(StageEngine):
         with self._inner.running(stop):
             yield
 
+    def begin_draw(self) -> None:
+        """See `StageEngine`."""
+        self._inner.begin_draw()
+
     def count(self, launch: Launch, instructions: int) -> None:
         """See `StageEngine`."""
         self._inner.count(launch, instructions)
+
+    def spend(self, instructions: int, pc: int = 0) -> None:
+        """See `StageEngine`."""
+        self._inner.spend(instructions, pc)
+
+    def spend_on_arrays(self, instructions: int) -> None:
+        """See `StageEngine`."""
+        self._inner.spend_on_arrays(instructions)
 
     def finish(self, machine: StageMachine, stage: Stage) -> None:
         """See `StageEngine`."""

@@ -73,7 +73,6 @@ class ArrayFragments:
             covered = samples.reshape(-1, len(m.positions))[s.lanes]
             for k in range(len(m.positions)):
                 self._merge_sample(m, k, s, covered[:, k])
-        stats.samples += self.merger.passed
 
     def _for_samples(self, m: Multisampling, covered: Array, stats: DrawStats) -> None:
         """Run the program for every sample of a pixel that the primitive covers."""

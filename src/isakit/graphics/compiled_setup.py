@@ -174,6 +174,7 @@ class CompiledTriangles:
             return None
         sizes = table[-1]
         total = int(sizes.sum())
+        rasterizer.look_at(4 * total)
         quads = loop(table[:-1], int(sizes.max()), total) if total else in_order([])
         corners = triangle_corners(v, planes, front, state, self.whole)
         return Drawn(corners, quads, done >> 32, np.arange(count))

@@ -20,7 +20,7 @@ from isakit.graphics.framebuffer import Framebuffer
 from isakit.graphics.merge import DepthFormat, Merger, ranged
 from isakit.graphics.planes import Corners, Fragments, words_of
 from isakit.graphics.primitives import Compiled, Rasterizer
-from isakit.graphics.quad_buffers import QuadBuffers
+from isakit.graphics.quad_buffers import WARP_QUADS, QuadBuffers
 from isakit.graphics.raster import Quads, kept_pixels, pixels
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
 from isakit.graphics.stage import LANES, OUTPUT_WORDS, Emitted, Stage, StageState
@@ -35,6 +35,13 @@ from isakit.texture.texture import Texture
 from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
 
 PLAINEST = Sampler()
+PIXELS = 8
+"""Pixels that are looked at in the time of an instruction of a warp, about, on the reference machine."""
+ARRAY_WORK, COMPILED_WORK = 1024, 256
+"""Instructions in whose time the fragments of a warp are interpolated and merged, about: of the reference machine by
+array code, of compiled code by compiled code."""
+PORTION = 1 << 16
+"""Quads whose fragments are in memory together where arrays do it."""
 CONSTANTS = 0x40
 """Result map entries from here on are constants, not output words."""
 FEW_LANES = 1 << 11
@@ -191,6 +198,7 @@ class Pipeline(Framebuffer):
             order = np.asarray(indices).astype(np.int64).ravel()
             _check_size(len(order), instances)
         self._last = last_draw = LastDraw()
+        self.engine.begin_draw()
         v = self._vertices(mode, vertex, arrays, order, restart, instances, state, bound["vertex"], stats, edges)
         last: VertexShader | GeometryShader = vertex
         if geometry is not None:
@@ -322,6 +330,7 @@ class Pipeline(Framebuffer):
                 last.point_size,
                 self._triangles(),
                 words_of(fragment.inputs),
+                lambda pixels: self.engine.spend_on_arrays(pixels // PIXELS),
             )
             for drawn in draw(part):
                 quads = _inside(drawn.quads, state)
@@ -368,12 +377,16 @@ class Pipeline(Framebuffer):
         results = fragment.results(len(self.targets))
         if self._compiled(fragment, corners, quads, state, view, launch, results, stats):
             return
-        varyings = self.fragments
-        assert varyings is not None
+        varyings = self.fragments if len(quads) <= PORTION else None
         started = time.perf_counter()
-        ArrayFragments(
-            self.engine, self._mapped, fragment, launch, results, corners, quads, state, view, merger, self.choices
-        ).shade(varyings, stats)
+        for start in range(0, len(quads), PORTION):
+            part = quads.part(start, start + PORTION)
+            self.engine.spend_on_arrays(ARRAY_WORK * len(part) // WARP_QUADS)
+            shading = ArrayFragments(
+                self.engine, self._mapped, fragment, launch, results, corners, part, state, view, merger, self.choices
+            )
+            shading.shade(varyings or fragments_of(fragment, corners, part, state), stats)
+        stats.samples += merger.passed
         stats.stages["fragments"] = stats.stages.get("fragments", 0.0) + time.perf_counter() - started
 
     def _compiled(
@@ -384,6 +397,7 @@ class Pipeline(Framebuffer):
         ready = self.engine.prepared(launch, 4 * len(quads), results, self.choices)
         if ready is None:
             return False
+        self.engine.spend(COMPILED_WORK * len(quads) // WARP_QUADS)
         from isakit.graphics.compiled_draw import DrawArguments, draw
 
         def fragments() -> Fragments:

@@ -5,13 +5,14 @@ Source: [graphics] 3.4 to 3.6.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
 
 from isakit.engine.protocol import Array
+from isakit.errors import LaunchError
 from isakit.graphics.clip import Triangles, clipped, clipped_lines, distances
 from isakit.graphics.draw_state import DrawState, GraphicsChoices, Viewport
 from isakit.graphics.planes import Corners, LinePlanes, Planes, WordsAtCorners
@@ -21,6 +22,7 @@ from isakit.graphics.raster import (
     Numbers,
     Quads,
     Setup,
+    box_pixels,
     corners_of,
     doubled_area,
     kept_pixels,
@@ -34,7 +36,18 @@ from isakit.graphics.raster import (
 from isakit.graphics.stage import OUTPUT_WORDS
 from isakit.graphics.vertices import Vertices
 
-LARGEST_POINT = 8192.0
+LARGEST = 8192.0
+"""Pixels of the largest point and the widest line: those of the largest target."""
+MOST_PIXELS, MOST_UNPARTED = 1 << 22, 1 << 27
+"""Pixels that are looked at together: where primitives can be parted, and where they cannot."""
+
+
+class _TooLarge(Exception):
+    """Primitives around which there are more than MOST_PIXELS pixels: `portions` of them are not."""
+
+    def __init__(self, pixels: int) -> None:
+        super().__init__(pixels)
+        self.portions = 2 * -(-pixels // MOST_PIXELS)
 
 
 @dataclass(frozen=True)
@@ -87,6 +100,7 @@ class Rasterizer:
         point_size: output word of the point size, or None.
         compiled: what sets triangles up and rasterizes them, in place of the array code.
         used: output words below this may be inputs of the fragments.
+        spend: called with how many pixels are about to be looked at.
     """
 
     def __init__(
@@ -100,7 +114,10 @@ class Rasterizer:
         point_size: int | None,
         compiled: Compiled | None = None,
         used: int = OUTPUT_WORDS,
+        spend: Callable[[int], None] | None = None,
     ) -> None:
+        self._spend, self._divisible = spend, False
+        self._read: Array | None = None
         self._compiled = compiled
         self._rasterize = rasterize if compiled is None else compiled.rasterize
         self.state, self.view, self.bounds, self.choices, self.unit = state, view, bounds, choices, unit
@@ -109,24 +126,43 @@ class Rasterizer:
         own = (*position, *(d.o_word for d in state.clip_distances), -1 if point_size is None else point_size)
         self._words = min(OUTPUT_WORDS, max(used, max(own) + 1))
 
-    def __call__(self, v: Vertices) -> list[Drawn]:
-        """Return the primitives to draw, in order."""
+    def __call__(self, v: Vertices) -> Iterator[Drawn]:
+        """Yield the primitives to draw, in order: a portion after the other where they are around many pixels.
+
+        Raises LaunchError for lines that cannot be parted.
+        """
         v = v.plain()
+        stippled = v.primitives.shape[1] == 2 and self.state.line_stipple is not None  # a pattern runs through them
+        waiting = [(0, len(v.primitives))]
+        while waiting:
+            start, stop = waiting.pop()
+            self._divisible = stop - start > 1 and not stippled
+            try:
+                drawn = self._drawn(v if stop - start == len(v.primitives) else v.part(slice(start, stop)))
+            except _TooLarge as e:
+                step = max(1, (stop - start) // e.portions)
+                waiting += [(n, min(n + step, stop)) for n in range(start, stop, step)][::-1]
+                continue
+            for d in drawn:
+                yield replace(d, rows=d.rows + start) if start and d.rows is not None else d
+
+    def look_at(self, pixels: int) -> None:
+        """Count pixels that are about to be looked at, unless they are so many that primitives have to be parted."""
+        if pixels > MOST_PIXELS and self._divisible:
+            raise _TooLarge(pixels)
+        if pixels > MOST_UNPARTED:
+            raise LaunchError(f"lines that cover {pixels} pixels, which cannot be drawn in parts")
+        if self._spend is not None:
+            self._spend(pixels)
+
+    def _drawn(self, v: Vertices) -> list[Drawn]:
         if self._compiled is not None and v.primitives.shape[1] == 3:
             drawn = self._compiled.set_up(v, self)
             if drawn is not None:
                 return [drawn]
-        with np.errstate(invalid="ignore"):
-            floats = v.words[: self._words].view(np.float32).astype(np.float64)
-        raw = v.words[: self._words]
-        if self.state.clamp_vertex:
-            some = [word for word in self.state.clamp_vertex if word < self._words]
-            floats[some] = np.clip(np.nan_to_num(floats[some]), 0, 1)
-            raw = raw.copy()
-            raw[some] = floats[some].astype(np.float32).view(np.uint32)
-        self._position = floats[self.position_words].T
-        self._floats = floats
-        self._flat = np.ascontiguousarray(raw.T)
+        if self._read is not v.words:
+            self._read = v.words
+            self._read_words(v.words[: self._words])
         v = self._not_culled(v)
         corners = v.primitives.shape[1]
         if not len(v.primitives):
@@ -137,6 +173,19 @@ class Rasterizer:
             if corners == 2:
                 return [self._lines(v.primitives, v.provoking, v.numbers, v.restarts, None)]
             return self._triangles(v)
+
+    def _read_words(self, raw: Array) -> None:
+        """Make of the words of vertices what the rules here take."""
+        with np.errstate(invalid="ignore"):
+            floats = raw.view(np.float32).astype(np.float64)
+        if self.state.clamp_vertex:
+            some = [word for word in self.state.clamp_vertex if word < self._words]
+            floats[some] = np.clip(np.nan_to_num(floats[some]), 0, 1)
+            raw = raw.copy()
+            raw[some] = floats[some].astype(np.float32).view(np.uint32)
+        self._position = floats[self.position_words].T
+        self._floats = floats
+        self._flat = np.ascontiguousarray(raw.T)
 
     def _not_culled(self, v: Vertices) -> Vertices:
         """Drop primitives that a cull distance culls."""
@@ -179,6 +228,7 @@ class Rasterizer:
         depth = depth + self._offset(window, depth)[:, None]
         modes = state.polygon_mode
         filled = chosen & np.where(front, modes[0] == "fill", modes[1] == "fill")
+        self.look_at(box_pixels(grid.min(axis=1), grid.max(axis=1), filled, self.bounds))
         planes = Planes.at(grid / SUBPIXEL if self.choices.planes == "snapped" else window)
         words = words_at(t.values), words_at(t.flat)
         corners = Corners(planes, over_w, depth, *words, front, numbers=v.numbers[t.number], whole=whole)
@@ -191,19 +241,22 @@ class Rasterizer:
         out = [Drawn(corners, quads, int(chosen.sum()), t.number)]
         if modes != ("fill", "fill"):
             # The outline is drawn from the whole polygon: its first piece says which way it faces.
-            for side, mode in ((True, modes[0]), (False, modes[1])):
-                which, first = np.unique(t.number[chosen & (front == side)], return_index=True)
+            sides = [(chosen, modes[0])]
+            if modes[0] != modes[1]:
+                sides = [(chosen & front, modes[0]), (chosen & ~front, modes[1])]
+            for some, mode in sides:
+                which, first = np.unique(t.number[some], return_index=True)
                 if mode == "fill" or not len(which):
                     continue
-                shift = self._offset(window, depth, mode)[np.flatnonzero(chosen & (front == side))[first]]
-                out.append(self._outline(v.part(which), mode, side, shift))
+                pieces = np.flatnonzero(some)[first]
+                out.append(self._outline(v.part(which), mode, front[pieces], self._offset(window, depth, mode)[pieces]))
         return out
 
-    def _outline(self, v: Vertices, mode: str, side: bool, shift: Array) -> Drawn:
+    def _outline(self, v: Vertices, mode: str, front: Array, shift: Array) -> Drawn:
         """Return the boundary edges of triangles as lines, or their corners as points."""
         which, corner = np.nonzero(v.edges)
         begin, end = v.primitives[which, corner], v.primitives[which, (corner + 1) % 3]
-        facing = np.full(len(which), side)
+        facing = front[which]
         if mode == "point":
             return self._points(begin, v.provoking[which], v.numbers[which], facing, shift[which])
         ends = np.stack((begin, end), axis=1)
@@ -259,8 +312,9 @@ class Rasterizer:
         window = np.where(chosen[:, None, None], window, 0.0)
         stipple = None if state.line_stipple is None else (*state.line_stipple, _first_of(restarts, t.number))
         diamonds = self.choices.lines == "diamond"
+        width = min(state.line_width, LARGEST)
         quads = self._sampled(
-            lambda _: rasterize_lines(window, state.line_width, chosen, self.bounds, stipple, diamonds)
+            lambda _: rasterize_lines(window, width, chosen, self.bounds, stipple, diamonds, self.look_at)
         )
         front = np.ones(len(t), bool) if facing is None else facing[t.number]
         words = words_at(t.values), words_at(t.flat)
@@ -280,9 +334,11 @@ class Rasterizer:
         window, depth, over_w = self._window(np.where(inside[:, None], p, 1.0))
         if shift is not None:
             depth = depth + shift
-        sizes = np.full(len(p), float(state.point_size))
+        sizes = np.full(len(p), min(float(state.point_size), LARGEST))
         if self.point_size is not None:
-            sizes = np.clip(np.nan_to_num(self._floats[self.point_size, columns], nan=1.0), 1.0, LARGEST_POINT)
+            sizes = np.clip(np.nan_to_num(self._floats[self.point_size, columns], nan=1.0), 1.0, LARGEST)
+        reach = sizes[:, None] / 2
+        self.look_at(box_pixels(snapped(window - reach), snapped(window + reach), inside, self.bounds))
         quads = self._sampled(lambda sample: rasterize_points(window, sizes, inside, self.bounds, sample))
         values = np.repeat(self._floats.T[columns][:, None], 3, axis=1)
         corners = Corners(

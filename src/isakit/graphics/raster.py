@@ -21,6 +21,8 @@ _NEAR = 1 << 29
 """Snapped coordinates below this give edge functions that fit into 64 bits."""
 _AT_ONCE = 1 << 20
 """Pixels that are looked at together."""
+_BOX_PIXELS = 8
+"""Pixels of boxes that take as much memory as a pixel of a line."""
 Bounds = tuple[int, int, int, int]
 Numbers = Any
 """An array, or lanes of compiled code, which is traced from the functions that take them."""
@@ -44,6 +46,12 @@ class Quads:
 
     def __len__(self) -> int:
         return len(self.x)
+
+    def part(self, start: int, stop: int) -> Quads:
+        """Return some of them."""
+        here = slice(start, stop)
+        samples = None if self.samples is None else self.samples[here]
+        return Quads(self.x[here], self.y[here], self.covered[here], self.primitive[here], samples)
 
 
 @dataclass(frozen=True)
@@ -213,6 +221,13 @@ def _far_triangle(p: Array, number: int, inclusive: Array, bounds: Bounds, low: 
     return in_order(list(_boxes(np.array([number]), np.array([True]), low[None], high[None], bounds, inside)))
 
 
+def box_pixels(low: Array, high: Array, chosen: Array, bounds: Bounds) -> int:
+    """Return how many pixels there are in boxes from `low` to `high` [n, 2], in sub-pixel units, at most."""
+    first = np.maximum(low[chosen] >> _BITS, bounds[:2])
+    last = np.minimum((high[chosen] >> _BITS) + 1, bounds[2:])
+    return int(np.maximum(last - first, 0).prod(axis=1).sum())
+
+
 def in_order(found: list[Quads]) -> Quads:
     """Join quads of several groups, in the order of their primitives."""
     if len(found) == 1:
@@ -290,9 +305,17 @@ Stipple = tuple[int, int, Array]
 
 
 def rasterize_lines(
-    ends: Array, width: float, chosen: Array, bounds: Bounds, stipple: Stipple | None = None, diamonds: bool = True
+    ends: Array,
+    width: float,
+    chosen: Array,
+    bounds: Bounds,
+    stipple: Stipple | None = None,
+    diamonds: bool = True,
+    look_at: Callable[[int], None] | None = None,
 ) -> Quads:
     """Return lines between window positions [n, 2, 2], `width` pixels wide.
+
+    `look_at` is called with pixels whose boxes take as much memory as the lines do, before it is needed.
 
     A line has the pixels whose diamond it leaves: one for each column (or row, where it is steep) whose centre it
     passes, and that of its first point when this lies in the diamond behind the centre; that of its last point belongs
@@ -314,6 +337,9 @@ def rasterize_lines(
     first = np.maximum(low, np.where(steep, bounds[1], bounds[0]))
     last = np.minimum(high, np.where(steep, bounds[3], bounds[2]))
     counts = np.where(chosen, np.maximum(last - first, 0), 0).astype(np.intp, copy=False)
+    wide = max(1, round(width))
+    if look_at is not None:
+        look_at(_BOX_PIXELS * int(counts.sum()) * min(wide, max(bounds[2] - bounds[0], bounds[3] - bounds[1])))
     number = np.repeat(n, counts)
     offset = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
     major = np.where(forward[number], first[number] + offset, last[number] - 1 - offset)
@@ -329,11 +355,14 @@ def rasterize_lines(
     with np.errstate(divide="ignore", invalid="ignore"):
         slope = np.where(delta[n, axis] == 0, 0.0, delta[n, 1 - axis] / delta[n, axis])
     at = a[number, 1 - axis[number]] + (major + 0.5 - a[number, axis[number]]) * slope[number]
-    wide = max(1, round(width))
-    minor = snapped(at - (wide - 1) / 2) // SUBPIXEL
-    major, number, minor = (np.repeat(v, wide) for v in (major, number, minor))
-    minor = minor + np.tile(np.arange(wide), len(minor) // wide)
     is_steep = steep[number]
+    minor = snapped(at - (wide - 1) / 2) // SUBPIXEL
+    begin = np.maximum(minor, np.where(is_steep, bounds[0], bounds[1]))
+    across = np.maximum(np.minimum(minor + wide, np.where(is_steep, bounds[2], bounds[3])) - begin, 0)
+    major, number, begin, is_steep, ends_at = (
+        np.repeat(v, across) for v in (major, number, begin, is_steep, np.cumsum(across) - across)
+    )
+    minor = begin + np.arange(len(begin)) - ends_at
     x, y = np.where(is_steep, minor, major), np.where(is_steep, major, minor)
     ok = (x >= bounds[0]) & (x < bounds[2]) & (y >= bounds[1]) & (y < bounds[3])
     return pixels_in_quads(x[ok], y[ok], number[ok])

@@ -37,6 +37,8 @@ PATIENCE = 0.02
 LONG = 1 << 12
 """Instructions of a warp, on the reference machine, from which on compiled code is quicker though it has to be made."""
 SLICE = 1 << 16
+ARRAYS = 4
+"""Instructions that compiled code executes in the time of one of the reference machine, at least."""
 """Instructions of warps after which the reference machine looks whether it has been cancelled."""
 
 
@@ -59,6 +61,7 @@ class StageEngine:
         self.name = engine_of(executor(engine, tier))
         self.tier, self._eager, self.watchdog = tier, engine == "llvm", watchdog
         self.cancelled = False
+        self._left: int | None = None
         self._stops: dict[int, Any] = {}  # without a lock, which a forked process would find taken for ever
 
     def run(
@@ -73,10 +76,24 @@ class StageEngine:
         self.count(launch, done.stats.warp_instructions)
         return done
 
+    def begin_draw(self) -> None:
+        """Begin a draw, whose runs the watchdog bounds together, too."""
+        self._left = None if self.watchdog is None else self.watchdog.allowed_to_draw(self.name != "llvm")
+
     def count(self, launch: Launch, instructions: int) -> None:
         """Count instructions that warps have executed. Raises BudgetExceeded where they are more than was left."""
         if self.watchdog is not None:
             self.watchdog.charge(instructions, launch.entry)
+        self.spend(instructions, launch.entry)
+
+    def spend(self, instructions: int, pc: int = 0) -> None:
+        """Count what a draw does, in instructions of warps. Raises BudgetExceeded, KeyboardInterrupt if cancelled."""
+        if self.cancelled:
+            raise KeyboardInterrupt
+        if self._left is not None:
+            self._left -= instructions
+            if self._left < 0:
+                raise BudgetExceeded("TIMEOUT", pc, detail="a draw takes too long")
 
     def _run(self, launch: Launch, stage: Stage, results: Iterable[int] | None, borrow: bool) -> StageRun:
         wanted = range(launch.code.registers) if results is None else results
@@ -117,6 +134,10 @@ class StageEngine:
                     raise
             else:
                 return
+
+    def spend_on_arrays(self, instructions: int) -> None:
+        """Count what array code does, in instructions of the reference machine. See `spend`."""
+        self.spend(instructions if self.name != "llvm" else ARRAYS * instructions)
 
     def interrupt(self) -> None:
         """Cancel runs in other threads; their results are undefined."""

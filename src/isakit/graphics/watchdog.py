@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from isakit.errors import BudgetExceeded, LaunchError
 
 MOST_WARPS = 1 << 9
-"""More warps than this may not execute more: they would not end within minutes."""
+"""More warps than this may not execute more, nor may all runs of a draw: they would not end within minutes."""
 LEAST_WARPS = 1 << 6
 """Fewer warps may execute as much as so many on compiled code."""
 
@@ -31,8 +31,12 @@ class Watchdog:
             return self.reference * min(warps, MOST_WARPS)
         return self.compiled * min(max(warps, LEAST_WARPS), MOST_WARPS)
 
+    def allowed_to_draw(self, reference: bool) -> int:
+        """Return instructions that all runs of a draw may execute together: what its largest run may."""
+        return self.allowed(MOST_WARPS, reference)
+
     def charge(self, instructions: int, pc: int) -> None:
-        """Do nothing: every run is bounded for itself."""
+        """Do nothing: every run and every draw is bounded for itself."""
 
 
 class Budget:
@@ -52,6 +56,10 @@ class Budget:
     def allowed(self, warps: int, reference: bool) -> int:
         """Return instructions that the warps of a run may execute together."""
         return self.left if self.watchdog is None else min(self.left, self.watchdog.allowed(warps, reference))
+
+    def allowed_to_draw(self, reference: bool) -> int | None:
+        """Return what `Watchdog.allowed_to_draw` does; None without a watchdog."""
+        return None if self.watchdog is None else self.watchdog.allowed_to_draw(reference)
 
     def charge(self, instructions: int, pc: int) -> None:
         """Count instructions that the program has executed at `pc`. Raises BudgetExceeded where they were not left."""
