@@ -166,11 +166,18 @@ def _placed(file: Path, data: bytes) -> Path:
 
 def compiler() -> list[str] | None:
     """Return the command of the system's C compiler: $CC, else cc, gcc or clang; None if there is none."""
-    given = shlex.split(os.environ.get("CC", ""))
+    given = _named_compiler()
     for command in [given] if given else [["cc"], ["gcc"], ["clang"]]:
         if shutil.which(command[0]):
             return command
     return None
+
+
+def _named_compiler() -> list[str]:
+    """Return the command in $CC; none where it is nvcc's, as `make CC=nvcc` hands it on to all that make starts."""
+    given = shlex.split(os.environ.get("CC", ""))
+    names = [os.path.basename(word) for word in given]
+    return [] if names[:1] == ["nvcc"] or ("isakit" in names and "nvcc" in names) else given
 
 
 def compilers(bits: int = 64) -> list[list[str]]:
@@ -181,7 +188,7 @@ def compilers(bits: int = 64) -> list[list[str]]:
     """
     system = compiler()
     found = [[*system, *(["-m32"] if bits == 32 else [])]] if system is not None else []
-    if not os.environ.get("CC") and has_zig() and platform.machine() in ("x86_64", "AMD64"):
+    if not _named_compiler() and has_zig() and platform.machine() in ("x86_64", "AMD64"):
         found.append([*zig("cc"), "-target", ZIG_TARGETS[bits]])
     return found
 

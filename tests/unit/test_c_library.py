@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from isakit.c_library import CLibrary, compiler, has_zig
+from isakit.c_library import CLibrary, compiler, compilers, has_zig
 from isakit.errors import HostError
 from isakit.processes import PREFIX
 from support.clients.leftovers import ended
@@ -93,6 +93,16 @@ def test_a_library_that_does_not_fit_in_the_cache_is_put_elsewhere(
     assert found.read_bytes().startswith(b"\x7fELF")
     assert tmp_path not in found.parents
     assert not [p for p in (tmp_path / "cache/libraries").rglob("*") if p.is_file()]
+
+
+@pytest.mark.parametrize("command", ["nvcc", "/opt/cuda/bin/nvcc -w", "isakit nvcc", "python -m isakit nvcc"])
+def test_the_compiler_of_device_code_builds_no_library(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make CC=nvcc` puts CC into the environment of all it starts."""
+    monkeypatch.delenv("CC", raising=False)
+    found = compilers()
+    assert found
+    monkeypatch.setenv("CC", command)
+    assert compilers() == found
 
 
 def test_where_a_compiler_cannot_the_next_one_builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

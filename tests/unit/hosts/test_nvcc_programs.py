@@ -46,6 +46,56 @@ def test_programs_use_the_libraries_of_the_toolkit(tmp_path: Path) -> None:
     assert isakit("cuda", "--", "./libraries", folder=tmp_path).stdout == "libraries ok\n"
 
 
+@pytest.mark.parametrize("library", ["-lcuda", "-lcublas", "-lcudart"])
+def test_properties_of_the_device_fit_into_the_program_whichever_library_comes_first(
+    library: str, tmp_path: Path
+) -> None:
+    """The linker keeps one name of our libraries, which are one file: the runtime's may not be among them."""
+    (tmp_path / "query.cu").write_text("""
+#include <cstdio>
+#include <cstring>
+int main()
+{
+    struct { cudaDeviceProp about; unsigned char after[64]; } all;
+    memset(&all, 0x5a, sizeof all);
+    int error = cudaGetDeviceProperties(&all.about, 0), spoilt = 0;
+    for (int k = 0; k < 64; k++) spoilt += all.after[k] != 0x5a;
+    printf("%d %d %d %d\\n", error, spoilt, all.about.multiProcessorCount, all.about.maxThreadsPerMultiProcessor);
+}
+""")
+    nvcc("-o", "query", "query.cu", library, folder=tmp_path)
+    assert isakit("cuda", "--", "./query", folder=tmp_path).stdout == "0 0 30 1024\n"
+
+
+@pytest.mark.parametrize(
+    "standard",
+    ["-std=c++98", "-std=c++14", "-std=c++17", "-std=c++20", "-Xcompiler -std=c99", "-Xcompiler -ansi,-Wall"],
+)
+def test_programs_of_every_standard_find_the_functions_of_both_sides(standard: str, tmp_path: Path) -> None:
+    """Headers of C++17 have functions of `long double`, for which ours have none; those of C come from makefiles."""
+    (tmp_path / "standards.cu").write_text("""
+#include <cmath>
+#include <complex>
+#include <cstdio>
+#include <functional>
+#include <vector>
+__global__ void k(float *p) { p[0] = std::sqrt(p[0]) + std::pow(p[0], 2) + std::pow(2, 0.5f) + fmax(1, p[0]); }
+int main()
+{
+    std::vector<float> v(1, 9);
+    float *d;
+    long double wide = std::pow(2.0L, 3) + std::abs(std::complex<double>(3, 4));
+    cudaMalloc(&d, 4);
+    cudaMemcpy(d, &v[0], 4, cudaMemcpyHostToDevice);
+    k<<<1, 1>>>(d);
+    cudaMemcpy(&v[0], d, 4, cudaMemcpyDeviceToHost);
+    printf("%.3f %.1f\\n", v[0], (double)wide);
+}
+""")
+    nvcc(*standard.split(), "-o", "standards", "standards.cu", folder=tmp_path)
+    assert isakit("cuda", "--", "./standards", folder=tmp_path).stdout == "94.414 13.0\n"
+
+
 def test_kernels_print_where_the_program_waits_for_them(tmp_path: Path) -> None:
     nvcc("-o", "printing", SOURCES / "printing.cu", folder=tmp_path)
     got = isakit("cuda", "--", "./printing", folder=tmp_path)

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from isakit.c_library import private_folder
 from isakit.errors import FormatError, IsakitError
-from isakit.formats.elf import ELF_MAGIC, ElfImage, read_elf
+from isakit.formats.elf import ELF_MAGIC, SYMBOLS, ElfImage, read_elf
 from isakit.hosts.cuda.build import NAMES, library_folder
 
 _DT_NULL, _DT_NEEDED, _DT_RPATH, _DT_RUNPATH = 0, 1, 15, 29
@@ -26,6 +26,8 @@ _TOOLKIT = re.compile(
     r"[\w.+-]*\.so[\d.]*"
 )
 """Libraries of their day that such programs ask for, and that systems no longer have."""
+_FUNCTION = re.compile(r"cuda[A-Z]|__cuda[A-Z]")
+"""How names of the runtime's functions begin."""
 _STATIC_RUNTIME = "libcudart.so.6.5"
 
 
@@ -69,7 +71,21 @@ def examined(command: str) -> ProgramFile:
     needed = _strings(elf, _DT_NEEDED)
     folders = () if _strings(elf, _DT_RUNPATH) else _strings(elf, _DT_RPATH)
     folders = tuple(f for paths in folders for f in re.sub(r"\$\{?ORIGIN\}?", str(Path(path).parent), paths).split(":"))
-    return ProgramFile(path, needed, folders, any(name.startswith(_RUNTIME) for name in needed), bits)
+    # A linker keeps one name of a file with many: the runtime may come under that of libcuda or libcublas.
+    other = any(name in NAMES for name in needed) and any(map(_FUNCTION.match, _undefined(elf)))
+    return ProgramFile(path, needed, folders, other or any(name.startswith(_RUNTIME) for name in needed), bits)
+
+
+def _undefined(elf: ElfImage) -> Iterator[str]:
+    """Yield the names that the dynamic loader is to find for a program."""
+    table, strings = elf.section(".dynsym"), elf.section(".dynstr")
+    if table is None or strings is None:
+        return
+    layout = SYMBOLS[elf.elfclass]
+    for at in range(0, len(table.data) - layout.size + 1, layout.size):
+        entry = layout.unpack_from(table.data, at)
+        if entry[3 if elf.elfclass == 64 else 5] == 0:
+            yield _string(strings.data, entry[0])
 
 
 def _strings(elf: ElfImage, wanted: int) -> tuple[str, ...]:
@@ -84,8 +100,13 @@ def _strings(elf: ElfImage, wanted: int) -> tuple[str, ...]:
         if tag == _DT_NULL:
             break
         if tag == wanted:
-            out.append(strings.data[value:].split(b"\0", 1)[0].decode("latin-1"))
+            out.append(_string(strings.data, value))
     return tuple(out)
+
+
+def _string(names: bytes, at: int) -> str:
+    end = names.find(b"\0", at)
+    return names[at : end if end >= 0 else len(names)].decode("latin-1")
 
 
 def check_libraries(program: ProgramFile, environment: Mapping[str, str]) -> None:

@@ -44,7 +44,7 @@ _MOST_PRINTED, _SHOWN = 16 << 20, 8
 _RUNTIMES: Mapping[str, Version] = {
     "libcudart.so.2": (2, 3), "libcudart.so.3": (3, 2), "libcudart.so.4": (4, 2), "libcudart.so.5.0": (5, 0),
     "libcudart.so.5.5": (5, 5), "libcudart.so.6.0": (6, 0), "libcudart.so.6.5": (6, 5),
-    "libcudart.so": (5, 0),
+    "libcudart.so": (5, 0), "": (5, 0),
 }  # fmt: skip
 
 
@@ -140,7 +140,10 @@ class Session(ProcessDevice):
 
     @property
     def named_version(self) -> Version:
-        """The newest version of CUDA behind the name of the library the program asks for."""
+        """The newest version of CUDA behind the name of the library the program asks for.
+
+        One that asks for none by name was linked with our toolkit, whose libraries are one file.
+        """
         return _RUNTIMES.get(self.runtime, (4, 2))
 
     # --- what handles mean ------------------------------------------------------------------------------------------

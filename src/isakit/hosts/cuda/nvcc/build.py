@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isakit.compile import Compiled, compile_ptx
-from isakit.compile.c.clang import COMMON, CUDA_HEADERS, for_arch, machine_command, messages
+from isakit.compile.c.clang import COMMON, CUDA_HEADERS, STANDARD, for_arch, machine_command, messages
 from isakit.compile.debug_records import marked
 from isakit.compile.lockstep import LIMITS, marked_shared, unmarked
 from isakit.errors import CompileError, HostError, IsakitError, NoSuchFile
@@ -208,7 +208,7 @@ class _Build:
         command = [*self.tools.device(arch), *COMMON, *LIMITS, *self._fast(), *self.common(source),
                    *self.launches(source), "-w", "-S", "-emit-llvm", "-o", str(made), source.path]  # fmt: skip
         named = "device-debug" in self.options
-        self.clang([*command, *(["-Xclang", "-debug-info-kind=constructor"] if named else [])], source)
+        self.clang(_for_clang([*command, *(["-Xclang", "-debug-info-kind=constructor"] if named else [])]), source)
         ir = "" if self.dry else made.read_text("utf-8")
         if not self.dry:
             made.write_text(marked_shared(marked(ir) if named else ir), "utf-8")
@@ -454,11 +454,15 @@ def _joined_launches(text: bytes) -> bytes:
 
 _UNKNOWN_TO_CLANG = ("-fno-tree-", "-ftree-", "-finline-limit", "-fno-default-inline", "--param", "-fopt-info")
 
+_OLD_STANDARD = re.compile(r"-std=((c|gnu)\+\+(98|03)|(c|gnu)(89|90|99|9x|11))")
+"""Standards of C++ that our headers cannot be read with, and those of C, which makefiles have for their other files."""
+
 
 def _for_clang(command: Sequence[str]) -> list[str]:
-    """Leave out of a command what only GCC knows, and of OpenMP all but GCC's library."""
-    out = [w for w in command if not w.startswith(_UNKNOWN_TO_CLANG)]
+    """Leave out of a command what only GCC knows, of OpenMP all but GCC's library, and standards before our headers'."""
+    out = [w for w in command if not w.startswith(_UNKNOWN_TO_CLANG) and w != "-ansi"]
     out = ["-fopenmp=libgomp" if w == "-fopenmp" else w for w in out]
+    out = [f"-std={STANDARD}" if _OLD_STANDARD.fullmatch(w) else w for w in out]
     return [*out, "-Wno-unknown-warning-option", "-Wno-ignored-optimization-argument", "-Qunused-arguments"]
 
 

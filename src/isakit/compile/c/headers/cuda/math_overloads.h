@@ -72,9 +72,8 @@ __ISAKIT_1(atan) __ISAKIT_1(sinh) __ISAKIT_1(cosh) __ISAKIT_1(tanh)
 #undef __ISAKIT_1
 template <class A, class B> struct __isakit_wider { typedef double type; };
 template <> struct __isakit_wider<float, float> { typedef float type; };
-template <class T, bool = __isakit_same<T, float>::value || __isakit_same<T, double>::value> struct __isakit_number {
-    typedef typename __isakit_integer<T>::type type;
-};
+template <class T, bool = __isakit_same<T, float>::value || __isakit_same<T, double>::value>
+struct __isakit_number : __isakit_integer<T> {};
 template <class T> struct __isakit_number<T, true> { typedef double type; };
 #define __ISAKIT_2(NAME)                                                                                                         \
     template <class A, class B> static inline __attribute__((device))                                                           \
