@@ -96,6 +96,56 @@ int main()
     assert isakit("cuda", "--", "./standards", folder=tmp_path).stdout == "94.414 13.0\n"
 
 
+def test_headers_with_kernels_are_read_as_well(tmp_path: Path) -> None:
+    (tmp_path / "kernels.cuh").write_text("""
+__device__ __forceinline__ unsigned lane()
+{
+    unsigned r;
+    asm volatile("mov.u32 %0, %laneid;" : "=r"(r));
+    return r;
+}
+__global__ __device__ void k(unsigned *p) { p[threadIdx.x] = lane(); }
+static void go(unsigned *p) { k<< <1, 64>> >(p); }
+""")
+    (tmp_path / "main.cu").write_text("""
+#include <stdio.h>
+#include "kernels.cuh"
+int main()
+{
+    unsigned *d, h[64];
+    cudaMalloc(&d, sizeof h);
+    go(d);
+    cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
+    printf("%u %u %u\\n", h[0], h[31], h[33]);
+}
+""")
+    nvcc("-o", "main", "main.cu", folder=tmp_path)
+    assert isakit("cuda", "--", "./main", folder=tmp_path).stdout == "0 31 1\n"
+
+
+def test_functions_of_the_chip_that_the_hosts_library_lacks(tmp_path: Path) -> None:
+    """SDK headers call them in functions of both sides. The values are those of tables."""
+    rows = [
+        ("rsqrt(4.0)", 0.5), ("rcbrt(-8.0)", -0.5), ("sinpi(1.5)", -1.0), ("sinpi(-0.25)", -0.70710678118654752),
+        ("sinpi(1e15 + 0.5)", 1.0), ("sinpi(3.0)", 0.0), ("cospi(1.0 / 3)", 0.5), ("cospi(0.5)", 0.0),
+        ("cospi(3.0)", -1.0), ("erfinv(0.5)", 0.47693627620446987), ("erfinv(-0.999)", -2.3267537655135246),
+        ("erfcinv(1e-10)", 4.5728249673894852), ("erfcinv(1.9)", -1.1630871536766743),
+        ("erfcinv(1.0)", 0.0), ("normcdf(-1.0)", 0.15865525393145705), ("normcdfinv(0.975)", 1.9599639845400542),
+        ("rsqrtf(0.25f)", 2.0), ("rsqrt(0.25f)", 2.0), ("erfinvf(0.5f)", 0.476936281), ("fdividef(1, 4)", 0.25),
+    ]  # fmt: skip
+    body = "".join(f'    printf("%.17g\\n", (double){call});\n' for call, _ in rows)
+    both = "__host__ __device__ inline float unit(float x) { return x * rsqrtf(x * x); }"
+    (tmp_path / "host.cu").write_text(
+        f"#include <stdio.h>\n{both}\n__global__ void k(float *p) {{ *p = unit(*p); }}\n"
+        f'int main()\n{{\n{body}    printf("%g\\n", unit(-3));\n}}\n'
+    )
+    nvcc("-o", "host", "host.cu", folder=tmp_path)
+    *got, last = map(float, isakit("cuda", "--", "./host", folder=tmp_path).stdout.split())
+    assert last == -1
+    for value, (call, right) in zip(got, rows, strict=True):
+        assert abs(value - right) <= 4e-16 * max(1, abs(right)) + (3e-8 if "f(" in call else 0), call
+
+
 def test_kernels_print_where_the_program_waits_for_them(tmp_path: Path) -> None:
     nvcc("-o", "printing", SOURCES / "printing.cu", folder=tmp_path)
     got = isakit("cuda", "--", "./printing", folder=tmp_path)

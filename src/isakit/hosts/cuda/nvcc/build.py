@@ -27,6 +27,7 @@ from isakit.formats import write_elf_cubin
 from isakit.formats.fatbin import FatImage, write_fatbin
 from isakit.hosts.cuda.build import library_folder
 from isakit.hosts.cuda.nvcc.options import Image, OptionError, Options
+from isakit.hosts.cuda.nvcc.spelling import files_of, respelled
 from isakit.hosts.cuda.nvcc.tools import Tools, find_tools
 from isakit.hosts.cuda.table import LIBRARIES
 from isakit.processes import Reaper, TemporaryFolder
@@ -185,18 +186,21 @@ class _Build:
     def _doubles_are_floats(self, text: str, arch: int) -> bool:
         return arch < 13 and not self.warned_double and ".f64" in text and "disable-warnings" not in self.options
 
-    def launches(self, source: Source) -> list[str]:
-        """Return options that make `<< <...>> >` of a source the launch that nvcc takes it for."""
+    def respelled(self, source: Source) -> list[str]:
+        """Return options by which clang reads the files of a source as nvcc did."""
         if self.dry:
             return []
-        text = Path(source.path).read_bytes()
-        joined = _joined_launches(text)
-        if joined == text:
+        roots: list[dict[str, str]] = []
+        for path, text in files_of(Path(source.path), self.options.all("include-path")):
+            new = respelled(text)
+            if new != text:
+                made = self.folder / f"{source.stem}.{len(roots)}.respelled"
+                made.write_bytes(new)
+                roots.append({"name": os.path.abspath(path), "type": "file", "external-contents": str(made)})
+        if not roots:
             return []
-        made, overlay = self.folder / f"{source.stem}.joined.cu", self.folder / f"{source.stem}.overlay"
-        made.write_bytes(joined)
-        seen = {"name": os.path.abspath(source.path), "type": "file", "external-contents": str(made)}
-        overlay.write_text(json.dumps({"version": 0, "use-external-names": False, "roots": [seen]}))
+        overlay = self.folder / f"{source.stem}.overlay"
+        overlay.write_text(json.dumps({"version": 0, "use-external-names": False, "roots": roots}))
         return ["-ivfsoverlay", str(overlay)]
 
     def ptx_of(self, source: Source, arch: int) -> str:
@@ -206,7 +210,7 @@ class _Build:
             raise OptionError(f"{source.path}: only .cu and .ptx files have device code")
         out, made = (self.folder / f"{source.stem}.{arch}.{end}" for end in ("ptx", "ll"))
         command = [*self.tools.device(arch), *COMMON, *LIMITS, *self._fast(), *self.common(source),
-                   *self.launches(source), "-w", "-S", "-emit-llvm", "-o", str(made), source.path]  # fmt: skip
+                   *self.respelled(source), "-w", "-S", "-emit-llvm", "-o", str(made), source.path]  # fmt: skip
         named = "device-debug" in self.options
         self.clang(_for_clang([*command, *(["-Xclang", "-debug-info-kind=constructor"] if named else [])]), source)
         ir = "" if self.dry else made.read_text("utf-8")
@@ -310,7 +314,7 @@ class _Build:
             fat.write_bytes(data)
             if {"keep", "save-temps"} & set(self.options.given) and not self.dry:
                 _write(Path(self.options.last("keep-dir", "."), f"{source.stem}.fatbin"), data)
-            command = [*self.tools.hosted(), *self.common(source), *self.launches(source), *self._loud(),
+            command = [*self.tools.hosted(), *self.common(source), *self.respelled(source), *self._loud(),
                        *self.host_options(),
                        "-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fat), *self.rules(source, output),
                        "-c", source.path, "-o", str(out)]  # fmt: skip
@@ -444,14 +448,6 @@ def _write(output: Path, data: bytes, executable: bool = False) -> None:
 _WARNINGS = ("-Wno-builtin-macro-redefined", "-Wno-c++11-narrowing", "-Wno-reserved-user-defined-literal",
              "-Wno-register", "-Wno-invalid-constexpr", "-Wno-return-mismatch")  # fmt: skip
 """Options for code that clang refuses and compilers of the time took."""
-_LAUNCH = re.compile(rb"<<([ \t]*)<([^;{}<>]*?)>>([ \t]*)>(?=\s*\()")
-
-
-def _joined_launches(text: bytes) -> bytes:
-    """Join the signs of launches that are written with spaces in them; every other sign keeps its place."""
-    return _LAUNCH.sub(rb"<<<\1\2>>>\3", text)
-
-
 _UNKNOWN_TO_CLANG = ("-fno-tree-", "-ftree-", "-finline-limit", "-fno-default-inline", "--param", "-fopt-info")
 
 _OLD_STANDARD = re.compile(r"-std=((c|gnu)\+\+(98|03)|(c|gnu)(89|90|99|9x|11))")
@@ -459,7 +455,7 @@ _OLD_STANDARD = re.compile(r"-std=((c|gnu)\+\+(98|03)|(c|gnu)(89|90|99|9x|11))")
 
 
 def _for_clang(command: Sequence[str]) -> list[str]:
-    """Leave out of a command what only GCC knows, of OpenMP all but GCC's library, and standards before our headers'."""
+    """Leave out what only GCC knows, of OpenMP all but GCC's library, and standards before that of our headers."""
     out = [w for w in command if not w.startswith(_UNKNOWN_TO_CLANG) and w != "-ansi"]
     out = ["-fopenmp=libgomp" if w == "-fopenmp" else w for w in out]
     out = [f"-std={STANDARD}" if _OLD_STANDARD.fullmatch(w) else w for w in out]

@@ -26,6 +26,7 @@
 #if defined __CUDACC__ && defined __cplusplus
 #include <cmath>
 #include <new>
+#include "math_host.h"
 #endif
 #endif
 
