@@ -10,12 +10,18 @@ _GENERATIONS = (0, 1, 2, 2)
 """Generations to collect, one after the other: looking through all objects of a large process takes a second."""
 
 
+SPARSE = hasattr(os, "memfd_create")
+"""True where there are files without a name, which take only what is written to them: not in a page of a browser."""
+
+
 def memory_file(name: str, size: int) -> tuple[int, mmap.mmap]:
     """Return the descriptor and the mapping of a sparse file of `size` bytes. Raises OSError; nothing is left then.
 
     Nobody who gets it can make it shorter or longer: a file that shrinks under a mapping kills the process that reads
-    it.
+    it. Where there are no such files it is memory of this process alone, all of which is taken, and the descriptor -1.
     """
+    if not SPARSE:
+        return -1, mmap.mmap(-1, size)
     import fcntl  # where there are such files, there are seals
 
     file = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)

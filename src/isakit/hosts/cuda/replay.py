@@ -19,7 +19,7 @@ from isakit.hosts.cuda.capture import FORMAT, KIND, LIBRARY_CALLS, PIECE, Captur
 from isakit.hosts.cuda.heap import WINDOW
 from isakit.hosts.cuda.objects import Binding, ChannelFormat, TextureState
 from isakit.hosts.cuda.textures import sampler_of, texture_over
-from isakit.hosts.mappings import memory_file
+from isakit.hosts.mappings import SPARSE, memory_file
 from isakit.json_text import JsonObject, parse_object
 from isakit.machine.tesla import LinearWindow, Stats
 from isakit.results import OMITTED, Omitted
@@ -68,6 +68,16 @@ class OutcomeRecord:
     same: bool | Omitted = OMITTED
     different: int | Omitted = OMITTED
     first: list[ByteDifference] | Omitted = OMITTED
+
+
+def _extent(entry: JsonObject) -> int:
+    """Return how many bytes of a device's memory a launch needs, from address 0 on.
+
+    Twice what it names: the variables of its module lie behind that until they get their place.
+    """
+    ends = [address + size for address, size in entry["ranges"]]
+    ends += [int(address) + PIECE for part in (entry["memory"], entry["after"]) for address in part]
+    return min(2 * max(ends, default=0) + PIECE, WINDOW)
 
 
 def _content(path: Path) -> bytes:
@@ -164,11 +174,13 @@ class Capture:
         return self._prepare(self.launch(number), options)
 
     def _prepare(self, entry: JsonObject, options: JsonObject) -> tuple[Device, LoadedKernel, JsonObject]:
+        size = WINDOW if SPARSE else _extent(entry)
         try:
-            file, pages = memory_file("isakit-device", WINDOW)
+            file, pages = memory_file("isakit-device", size)
         except OSError as e:
-            raise HostError(f"no 4 GiB of addresses for the device's memory: {e.strerror}") from None
-        os.close(file)
+            raise HostError(f"no {size >> 20} MiB of addresses for the device's memory: {e.strerror}") from None
+        if file >= 0:
+            os.close(file)
         device = Device(entry["chip"], memory=pages, **options)
         if entry.get("unbound") == "zero":
             device.texturing = replace(device.texturing, unbound="zero")

@@ -19,6 +19,7 @@ import numpy as np
 
 from isakit.errors import FormatError
 from isakit.hosts.drm.memory import BASE, FILE_BYTES, MemoryObject, VideoMemory
+from isakit.hosts.drm.memory import PAGE as VIDEO_PAGE
 
 MAGIC = b"isakit gl capture\n"
 VERSION = 1
@@ -159,6 +160,17 @@ def contents(path: Path) -> CaptureContents:
             channels.add(r.numbers[0])
             pushes += r.kind == "push"
     return CaptureContents(chip, most, written, len(channels), pushes, tuple(sorted(classes)))
+
+
+def extent(path: Path) -> int:
+    """Return how many bytes of the card's memory a capture uses, from the first one on. Raises FormatError."""
+    end = VIDEO_PAGE
+    for r in read(path)[1]:
+        if r.kind == "allocate":
+            end = max(end, r.numbers[1] + r.numbers[2])
+        elif r.kind == "write":
+            end = max(end, r.numbers[0] + len(r.data))
+    return -(-end // VIDEO_PAGE) * VIDEO_PAGE
 
 
 def read(path: Path) -> tuple[int, Iterator[CapturedEvent]]:

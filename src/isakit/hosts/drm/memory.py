@@ -55,7 +55,8 @@ class MemoryObject:
 class VideoMemory:
     """The memory of one process.
 
-    Attributes: `descriptor` of the file; `bytes` u8 and `words` u32: all of it; `objects`: handle -> object.
+    Attributes: `descriptor` of the file, negative for memory of this process only; `bytes` u8 and `words` u32: all
+    of it; `objects`: handle -> object.
 
     What was made of its bytes can be kept while they are `unchanged` since a `mark`. The program writes them at any
     time between pushes; while a push is executed, engines say what they write.
@@ -76,9 +77,10 @@ class VideoMemory:
 
     def close(self) -> None:
         """Give the file back; its pages go when the program has unmapped them too."""
-        if self.descriptor < 0:
+        if not self.bytes.size:
             return
-        os.close(self.descriptor)
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
         self.descriptor = -1
         self.bytes = self.words = np.empty(0, np.uint8)
         kept_launches.forget()

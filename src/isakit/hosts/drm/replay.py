@@ -20,8 +20,9 @@ from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CHIPS, CardChip
 from isakit.hosts.drm.engines.draw3d import Drawing
 from isakit.hosts.drm.engines.framebuffer import OpenColor, color_image
-from isakit.hosts.drm.memory import BASE, VideoMemory
+from isakit.hosts.drm.memory import BASE, FILE_BYTES, VideoMemory
 from isakit.hosts.drm.report import Report
+from isakit.hosts.mappings import SPARSE
 from isakit.results import record
 
 
@@ -56,6 +57,15 @@ class ReplayedFrames:
     faults: dict[str, int]
 
 
+def _memory(path: Path) -> VideoMemory:
+    """Return memory for a capture: a whole card's where only what is written is taken, else what the capture uses."""
+    size = FILE_BYTES if SPARSE else capture.extent(path)
+    try:
+        return VideoMemory(size)
+    except OSError as e:
+        raise HostError(f"no {size >> 20} MiB of addresses for the card's memory: {e.strerror}") from None
+
+
 class Replay:
     """A capture as it is drawn again.
 
@@ -81,7 +91,7 @@ class Replay:
             chip = CHIPS[number]
         self.chip = chip
         self.draws: list[ReplayedDraw] = []
-        self.memory = VideoMemory()
+        self.memory = _memory(path)
         self._channels: dict[int, Channel] = {}
         self._classes: dict[int, int] = {}
         self._handles: dict[int, int] = {}
