@@ -626,6 +626,33 @@ def test_a_captured_frame_is_taken_apart(page):
     page.wait_for_selector("#view-picture :text('was cleared to')", timeout=1000 * PATIENCE)
 
 
+def test_a_file_that_is_read_gets_the_room_of_the_text(page, tmp_path):
+    cubin = write(isakit.isa("tesla", "gt200").assemble(lessons.lesson("02-divergence")["source"]), "elf")
+    (tmp_path / "lost.cubin").write_bytes(cubin)
+    wide, side = (page.locator(name).bounding_box()["width"] for name in ("#read", "#side"))
+    page.set_input_files("#file", str(tmp_path / "lost.cubin"))
+    page.wait_for_selector("#programs button:has-text('lost.cubin')", timeout=1000 * PATIENCE)
+    until(page, "() => !document.querySelector('#write').offsetWidth")
+    assert abs(page.locator("#side").bounding_box()["width"] - side) < 5
+    assert page.locator("#read").bounding_box()["width"] > wide
+    heads = page.locator("#side h2").all_inner_texts()
+    assert heads[0].lower() == "programs"  # in sight, above the lessons
+    lesson(page, "01-first-kernel")
+    assert page.locator("#side h2").all_inner_texts()[0].lower() == "lessons"
+
+
+def test_a_narrow_screen_has_room_for_the_text_of_the_program(chromium, running):
+    page = opened(chromium, running, size=(390, 844))
+    page.click("#rooms [data-room=read]")
+    assert page.locator("#listing .words").count() == 0
+    buttons = [b.bounding_box() for b in page.locator("#run-bar button").all()]
+    assert len({b["y"] for b in buttons}) == 1
+    assert max(b["x"] + b["width"] for b in buttons) <= 390
+    page.check("#show-words")
+    assert page.locator("#listing .words").count() > 0
+    page.context.close()
+
+
 def test_microcode_and_a_host_executable_are_opened(page, tmp_path):
     core = isakit.isa("vuc", "vp3").assemble(lessons.lesson("12-vuc-delay-slot")["source"])
     (tmp_path / "copy.bin").write_bytes(write(core, "raw"))

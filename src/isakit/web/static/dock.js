@@ -130,13 +130,29 @@ export class Arrangement {
 
   toggle(name, yes) {
     const panel = this.api.getPanel(name);
-    if (!yes) { panel?.api.close(); return; }
+    if (!yes) {
+      if (name === "write" && panel) this.putAway(panel);
+      else panel?.api.close();
+      return;
+    }
     this.closed.delete(name);
     if (this.parts.some((p) => p.name === name)) {
       const place = name === "write" && this.api.getPanel("read") ? {referencePanel: "read", direction: "left"} : {direction: "left"};
       this.add(name, place, name === "side" ? {initialWidth: SIDE} : {}).api.setActive();
     } else this.show(name);
     this.on.changed();
+  }
+
+  // Close the text. Its room goes to the code and the views in equal parts: the lists beside it need no more than they had.
+  putAway(text) {
+    const [side, read] = ["side", "read"].map((name) => this.api.getPanel(name)?.group);
+    const alone = text.group.panels.length === 1;
+    const width = {side: alone ? side?.width : SIDE, read: read && read.width + text.group.width / 2};
+    text.api.close();
+    this.quietly(() => {
+      side?.api.setSize({width: width.side});
+      if (alone) read?.api.setSize({width: width.read});
+    });
   }
 
   // usual: text, code, and views of the program above those of the launch; reading: without the text.

@@ -117,6 +117,6 @@ export async function showFrame() {
   });
   pickable(shown, drawn, (x, y) => look(x, y));
   const inside = make("div", {}, make("button", {type: "button", onclick: () => trying(async () => inside.replaceChildren(...await apart(at, f.name)))}, "Vertices, textures and targets of this draw"));
-  panes.picture.replaceChildren(shown, make("div", {class: "bar"}, "Draw ", slider, `${drawn.draw} of ${drawn.draws.length}`),
-    make("p", {class: "quiet"}, at ? `frame ${at.frame}, draw ${at.draw}: ${at.mode}, ${at.fragments} fragments` : ""), history, at ? inside : null, draws(drawn, choose));
+  panes.picture.replaceChildren(make("div", {class: "bar"}, "Draw ", slider, `${drawn.draw} of ${drawn.draws.length}`,
+    make("span", {class: "quiet"}, at ? `frame ${at.frame}, draw ${at.draw}: ${at.mode}, ${at.fragments} fragments` : "")), shown, history, at ? inside : null, draws(drawn, choose));
 }

@@ -13,7 +13,7 @@ import * as running from "./running.js";
 import {find} from "./search.js";
 import * as share from "./share.js";
 import * as views from "./state_views.js";
-import {addView, arrange, arranged, fit, show} from "./views.js";
+import {NARROW, addView, arrange, arranged, fit, show} from "./views.js";
 
 const of = (...isas) => (p) => !p.unit || isas.includes(p.unit.isa);
 
@@ -106,6 +106,9 @@ function wireListing() {
     listing.options.words = !e.target.checked;
     return listing.showRanges(e.target.checked);
   }));
+  if (matchMedia(NARROW).matches) {  // the words leave no room for the text
+    $("show-words").checked = listing.options.words = false;
+  }
   for (const id of ["grid", "block"]) $(id).addEventListener("change", running.summary);
 }
 

@@ -202,9 +202,11 @@ async function openCapture(name, parts) {
   reading();
 }
 
-// A file is read: the text of something else is put away, and its machine is the one that is chosen.
+// A file is read: the text of something else is put away, its machine is the one that is chosen, and the programs stand
+// above the lessons.
 function reading() {
   arranged().toggle("write", false);
+  $("side").prepend($("own"));
   room("read");
 }
 

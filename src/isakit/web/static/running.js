@@ -50,7 +50,7 @@ const many = (numbers, what) => `${numbers.join("×")} ${what}${numbers.length =
 export function summary() {
   const l = launchFields();
   remember.soon();
-  $("launch-summary").textContent = page.unit?.isa === "tesla" ? [`${many(l.grid, "block")} of ${many(l.block, "thread")}`, ...l.args].join(", ") : l.args.join(" ");
+  $("launch-summary").textContent = page.unit?.isa === "tesla" ? [`${many(l.grid, "block")} of ${many(l.block, "thread")}`, ...l.args].join(", ") : l.args.join(" ") || "as it is";
 }
 
 // --- moves ---

@@ -37,6 +37,7 @@ export async function openLesson(name) {
 
 async function showLesson(l, name) {
   page.lesson = name;
+  $("earlier").parentNode.before($("own"));  // below the lessons, if a file has brought them up
   for (const b of document.querySelectorAll("[data-lesson]")) b.setAttribute("aria-current", String(b.dataset.lesson === name));
   const [task, ...more] = paragraphs(l.task.charAt(0).toUpperCase() + l.task.slice(1));
   task.prepend(make("b", {}, "Task. "));

@@ -4,7 +4,7 @@
 import {$, has} from "./dom.js";
 import {page, trying} from "./page.js";
 
-const NARROW = "(max-width: 760px)";
+export const NARROW = "(max-width: 760px)";
 
 const views = new Map();
 export const panes = {};
