@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.browser.test_workbench import chromium, noted, until  # noqa: F401  (a fixture)
+from tests.browser.test_workbench import chromium, dropped, noted, until  # noqa: F401  (a fixture)
 
 import isakit
 from isakit.course.given import lost
@@ -24,6 +24,8 @@ from isakit.programs import write
 from isakit.web.addresses import fragments_of_example
 from isakit.web.site import ARCHIVES, write_site
 from support.clients.browser import watched_page
+from support.clients.captured_launch import captured_launch
+from support.runners.gl import CAPTURES
 
 FOLDER = os.environ.get("ISAKIT_PYODIDE", "")
 pytestmark = [
@@ -32,6 +34,7 @@ pytestmark = [
 ]
 
 
+DOCS = Path(__file__).parents[2] / "docs"
 IDLE = "() => document.body.dataset.busy !== 'yes'"
 
 
@@ -116,6 +119,21 @@ def test_an_exercise_is_checked_in_the_page(page: Any, name: str) -> None:
     assert page.locator("#task .verdicts .good").count() >= 1
 
 
+@pytest.mark.parametrize("name", ["shader", "lost", "patch", "driver"])
+def test_an_exercise_that_is_no_assembly_text_is_solved_in_the_page(page: Any, name: str) -> None:
+    (answer,) = (DOCS / "teaching" / "answers" / name).iterdir()
+    page.click(f"#exercises [data-lesson='exercise-{name}']")
+    page.wait_for_selector("#check", timeout=300_000)
+    until(page, IDLE, seconds=300)
+    shown = {"shader": "#view-invocations", "lost": "#listing :text('0x9e3779b9')", "patch": "#listing :text('0x64')",
+             "driver": "#view-picture img"}[name]  # fmt: skip
+    page.wait_for_selector(shown, timeout=300_000)
+    page.fill("#editor .cm-content", answer.read_text(encoding="utf-8"))
+    page.click("#check")
+    page.wait_for_selector("#task .verdicts .good", timeout=300_000)
+    assert page.locator("#task .verdicts .bad").count() == 0
+
+
 def test_notes_are_kept_of_a_file_and_a_shader_is_told_in_them(page: Any, tmp_path: Path) -> None:
     source = (Path(__file__).parents[2] / "examples" / "usse" / "tint.s").read_text(encoding="utf-8")
     (tmp_path / "tint.gxp").write_bytes(write(isakit.isa("usse").assemble(source), "gxp"))
@@ -142,7 +160,6 @@ def test_what_is_shared_is_an_address_that_anybody_can_open(page: Any, chromium:
     other.context.close()
 
 
-DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLES = [
     pytest.param(opens, id=f"{path.stem}-{k}")
     for path in sorted(DOCS.rglob("*.md"))
@@ -174,3 +191,27 @@ def test_a_dropped_file_with_large_numbers_is_launched(page: Any, tmp_path: Path
     until(page, IDLE, seconds=300)
     page.click("#launch")
     page.wait_for_selector("#listing .row.here", timeout=300_000)
+
+
+def test_a_captured_frame_is_drawn_and_a_pixel_of_it_stepped(page: Any) -> None:
+    """There are no files without a name here, which stand for a card's memory elsewhere."""
+    page.set_input_files("#file", str(CAPTURES / "gears-a0.glc"))
+    page.wait_for_selector("#view-picture img", timeout=300_000)
+    page.locator("#view-picture img").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#view-picture ol button", timeout=300_000)
+    page.click("[data-move=step]")
+    until(page, "() => document.getElementById('status').textContent.includes('after 1 step')", seconds=300)
+
+
+def test_a_dropped_folder_of_captured_launches_is_stepped(page: Any, tmp_path: Path) -> None:
+    for path, data in captured_launch().items():
+        file = tmp_path / "launches-of-saxpy" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+    dropped(page, tmp_path / "launches-of-saxpy")
+    page.wait_for_selector("#programs button:has-text('1: saxpy')", timeout=300_000)
+    page.click("#launch")
+    page.wait_for_selector("#listing .row.here", timeout=300_000)
+    page.click("[data-move=cont]")
+    until(page, "() => document.getElementById('status').textContent.includes('has ended')", seconds=300)

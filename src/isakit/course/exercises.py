@@ -22,6 +22,7 @@ class Exercise:
         minutes: how long it takes somebody new.
         about: what there is to know.
         task: what to do.
+        page: what to do in the workbench, where that is something else.
         file: the file the student changes.
         hints: from a nudge to nearly the answer.
         texts: the files the student begins with that are texts here; `files` are all.
@@ -36,6 +37,7 @@ class Exercise:
     minutes: int
     about: str
     task: str
+    page: str
     file: str
     hints: tuple[str, ...]
     texts: dict[str, str]
@@ -89,6 +91,7 @@ def _read(path: Path) -> Exercise:
     text = tomllib.loads(path.read_text(encoding="utf-8"))
     name = path.stem.partition("-")[2]
     texts = {n: t.lstrip("\n") for n, t in text.get("files", {}).items()}
-    return Exercise(name, text["title"], text["minutes"], text["about"].replace("\n", " "),
-                    text["task"].replace("\n", " "), text["file"], tuple(text["hints"]), texts, text.get("launch", {}),
-                    text.get("arrays", {}), text.get("view"), text.get("scene"), text.get("made", False))  # fmt: skip
+    about, task, page = (text.get(key, "").replace("\n", " ") for key in ("about", "task", "page"))
+    return Exercise(name, text["title"], text["minutes"], about, task, page, text["file"], tuple(text["hints"]), texts,
+                    text.get("launch", {}), text.get("arrays", {}), text.get("view"), text.get("scene"),
+                    text.get("made", False))  # fmt: skip

@@ -1,4 +1,4 @@
-"""The gallery: small programs, each with a task, and those exercises of the course that are assembly texts.
+"""The gallery: small programs, each with a task, and the exercises of the course.
 
 A lesson is a TOML file in the folder `lessons`; an exercise is one of `isakit.course`, and the page can check it.
 """
@@ -9,7 +9,7 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-from isakit.course.exercises import exercises
+from isakit.course.exercises import Exercise, exercises
 from isakit.errors import IsakitError
 from isakit.json_text import JsonObject
 
@@ -51,17 +51,43 @@ def _read(name: str) -> JsonObject:
 
 @cache
 def _exercises() -> dict[str, JsonObject]:
-    """Return the exercises that are assembly texts, as lessons, by their names here."""
-    found: dict[str, JsonObject] = {}
-    for e in exercises():
-        if not e.file.endswith(".s"):
-            continue
-        isa, variant = ("vuc", "vp3") if ".isa vuc" in e.files[e.file].decode() else ("tesla", "gt200")
-        scene = {} if e.scene is None else {"scene": e.scene, "program": e.file}
-        others = {name: data.decode() for name, data in e.files.items() if name != e.file}
-        found[f"exercise-{e.name}"] = {
-            "name": f"exercise-{e.name}", "kind": "exercise", "title": e.title, "about": e.about, "task": e.task,
-            "hints": list(e.hints), "isa": isa, "variant": variant, "language": "asm", "view": e.view,
-            "source": e.files[e.file].decode(), "launch": e.launch, "arrays": e.arrays, "files": others, **scene,
-        }  # fmt: skip
-    return found
+    """Return the exercises as lessons, by their names here."""
+    return {f"exercise-{e.name}": _exercise(e) for e in exercises()}
+
+
+def _exercise(e: Exercise) -> JsonObject:
+    source, language, machine, variant = _text(e)
+    others = {name: data.decode() for name, data in e.files.items() if name != e.file}
+    scene = {} if e.scene is None else {"scene": e.scene, "program": e.file}
+    return {
+        "name": f"exercise-{e.name}", "kind": "exercise", "title": e.title, "about": e.about,
+        "task": e.page or e.task, "hints": list(e.hints), "isa": machine, "variant": variant, "language": language,
+        "view": e.view, "source": source, "launch": e.launch, "arrays": e.arrays, "files": others, **scene,
+    }  # fmt: skip
+
+
+def _text(e: Exercise) -> tuple[str, str, str, str]:
+    """Return what the editor holds of an exercise's file, its language, and the instruction set and variant chosen."""
+    data = e.files[e.file]
+    if e.file.endswith(".cubin"):
+        from isakit.asm.printer import lines
+        from isakit.formats import load_image
+
+        (kernel,) = load_image(data).kernels.values()
+        return "\n".join(lines(kernel.program)) + "\n", "asm", "tesla", "gt200"
+    text = data.decode()
+    if e.file.endswith(".s"):
+        return (text, "asm", "vuc", "vp3") if ".isa vuc" in text else (text, "asm", "tesla", "gt200")
+    if e.file.endswith(".cg"):
+        return text, "cg", "usse", "sgx543"
+    return text, "text", "tesla", "gt200"
+
+
+def handed_in(e: Exercise, text: str) -> bytes:
+    """Return the file that a text of the editor stands for. Raises AsmError, FormatError."""
+    if not e.file.endswith(".cubin"):
+        return text.encode()
+    from isakit.programs import put_back
+    from isakit.web.source import assembled
+
+    return put_back(assembled(text, "tesla", "gt200"), e.files[e.file], e.file).data

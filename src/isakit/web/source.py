@@ -1,4 +1,4 @@
-"""Texts from the editor: assembly, PTX, CUDA C, OpenCL C and Python become programs.
+"""Texts from the editor: assembly, PTX, CUDA C, OpenCL C, Python and Cg become programs.
 
 A page may come from another person, so that opening it must not run anything on the host: Python texts are
 translated, never executed, and C texts may not name files.
@@ -15,9 +15,10 @@ from isakit.web.limits import SOURCE
 if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.description import Module
+    from isakit.formats import Shader
 
-LANGUAGES = {"asm": ".s", "ptx": ".ptx", "python": ".py", "cuda": ".cu", "opencl": ".cl"}
-"""Languages of the editor, and how their files end."""
+LANGUAGES = {"asm": ".s", "ptx": ".ptx", "python": ".py", "cuda": ".cu", "opencl": ".cl", "cg": ".cg", "text": ".txt"}
+"""Languages of the editor, and how their files end; a `text` is no program."""
 
 
 def assembled(text: str, isa_name: str, variant: str) -> Program:
@@ -61,6 +62,14 @@ def compiled(text: str, language: str, variant: str) -> tuple[Module, str, list[
         if name in got.module.kernels:
             got.module.kernels[name].params = given
     return got.module, ptx, got.diagnostics
+
+
+def shaded(text: str) -> Shader:
+    """Compile a shader in Cg. Raises CompileError with places in the text."""
+    from isakit import compile_shader
+
+    _check_size(text)
+    return compile_shader(text, language="cg", path=_path("cg"))
 
 
 def diagnostics(error: AsmError) -> list[JsonObject]:

@@ -16,7 +16,7 @@ from isakit.results import plain
 from isakit.web import captures
 from isakit.web.folder import Folder, checked, checked_spec
 from isakit.web.limits import ROWS, STEPS, Limits
-from isakit.web.source import LANGUAGES, assembled, compiled, diagnostic_data, diagnostics
+from isakit.web.source import LANGUAGES, assembled, compiled, diagnostic_data, diagnostics, shaded
 from isakit.web.units import PageUnits
 
 if TYPE_CHECKING:
@@ -168,6 +168,7 @@ class Workbench:
     def assemble(self, asked: RequestFields) -> JsonObject:
         """Assemble or compile the editor's text; return its programs, or its errors."""
         from isakit.formats import write_elf_cubin
+        from isakit.formats.gxp import write_gxp
 
         text, language = asked.text("source"), asked.text("language", "asm")
         if language not in LANGUAGES:
@@ -178,6 +179,12 @@ class Workbench:
             if language == "asm":
                 program = assembled(text, asked.text("isa", "tesla"), variant)
                 units = self._units.add_program(TEXT, program, self._stored(program, text))
+            elif language == "text":  # no program: the one before stays in view
+                units = []
+            elif language == "cg":
+                shader = shaded(text)
+                self._folder.store("editor.gxp", write_gxp(shader.file))
+                units = self._units.add_module(TEXT, [shader], "editor.gxp", language)
             else:
                 module, ptx, errors = compiled(text, language, variant)
                 wrong = [diagnostic_data(d) for d in errors]
@@ -192,10 +199,11 @@ class Workbench:
         """Check a text as the answer to an exercise of the course."""
         from isakit.course.checks import check
         from isakit.course.exercises import exercise
+        from isakit.web.lessons import handed_in
 
         found = exercise(asked.text("name"))
         with TemporaryDirectory() as folder:
-            (Path(folder) / found.file).write_text(asked.text("source"), encoding="utf-8")
+            (Path(folder) / found.file).write_bytes(handed_in(found, asked.text("source")))
             return {"checks": plain(check(found, Path(folder)))}
 
     def keep(self, asked: RequestFields) -> JsonObject:

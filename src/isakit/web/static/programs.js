@@ -66,6 +66,10 @@ export async function check() {
   const wrong = answer.diagnostics.length;
   verdict(wrong ? `${wrong} error${wrong === 1 ? "" : "s"}` : "assembles", wrong ? "bad" : "good");
   showPtx(answer.ptx);
+  if ($("language").value === "text") {
+    verdict("", "");
+    await fit();  // it may be a scene
+  }
   if (answer.units.length) {
     const same = answer.units.find((u) => u.name === page.unit?.name) || answer.units[0];
     showUnits(answer.units, "editor");

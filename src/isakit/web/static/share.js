@@ -4,7 +4,7 @@ import * as api from "./api.js";
 import {$, download, make, say} from "./dom.js";
 import {page, tell, trying} from "./page.js";
 import {editor, listing} from "./parts.js";
-import {choose, machineChosen, mayGo, openFiles, room, showFiles, write} from "./programs.js";
+import {choose, machineChosen, mayGo, openFiles, room, showFiles, showUnits, write} from "./programs.js";
 import {rememberedProjects, restoreProjects} from "./project.js";
 import {launchFields} from "./running.js";
 import {decode, encode} from "./state.js";
@@ -42,11 +42,18 @@ async function showLesson(l, name) {
   const [task, ...more] = paragraphs(l.task.charAt(0).toUpperCase() + l.task.slice(1));
   task.prepend(make("b", {}, "Task. "));
   $("task").replaceChildren(make("strong", {}, l.title), ...paragraphs(l.about), task, ...more);
-  for (const [file, text] of Object.entries(l.files || {})) showFiles((await api.ask("open", {name: file, data: api.base64(new TextEncoder().encode(text))})).files);
+  const read = [];  // programs that are to be read, beside the text
+  for (const [file, text] of Object.entries(l.files || {})) {
+    const answer = await api.ask("open", {name: file, data: api.base64(new TextEncoder().encode(text)), isa: l.isa, variant: l.variant});
+    showFiles(answer.files);
+    if (answer.units) showUnits(answer.units, file);
+    read.push(...answer.units ?? []);
+  }
   for (const [file, spec] of Object.entries(l.arrays || {})) showFiles((await api.ask("array", {name: file, spec})).files);
   page.scene = l.scene ? {name: l.scene, program: l.program} : null;
   page.frames = null;
   await adopt(l);
+  if (read.length) await choose(read[0]);
   if (l.kind === "exercise") $("task").append(...judged(l));  // not before there is a text to check
   if (l.view) await show(l.view);
   room("write");
