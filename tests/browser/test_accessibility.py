@@ -1,4 +1,4 @@
-"""The pages as axe-core judges them: no violation, whatever is open.
+"""The pages as axe-core judges them, with a server and without: no violation, whatever is open.
 
 axe-core is a package of npm, which is looked for in NODE_PATH; the tests are skipped where it is not there.
 """
@@ -6,16 +6,19 @@ axe-core is a package of npm, which is looked for in NODE_PATH; the tests are sk
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.browser.test_static import FOLDER, address  # noqa: F401  (a fixture)
 from tests.browser.test_workbench import chromium, lesson, noted, opened, running, until  # noqa: F401  (fixtures)
 
 import isakit
 from isakit.programs import write
 from isakit.web import lessons
 from support.patience import PATIENCE
+from support.runners.gl import CAPTURES
 
 FOLDERS = [Path(p, "axe-core", "axe.min.js") for p in os.environ.get("NODE_PATH", "").split(os.pathsep) if p]
 AXE = next((p for p in FOLDERS if p.is_file()), None)
@@ -25,6 +28,23 @@ pytestmark = [
     pytest.mark.skipif(AXE is None, reason="NODE_PATH names no folder with axe-core"),
 ]
 IDLE = "document.body.dataset.busy !== 'yes'"
+STATIC = pytest.param("static", marks=pytest.mark.skipif(not FOLDER, reason="ISAKIT_PYODIDE names no folder"))
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a workbench is, and whether a server stands behind it."""
+
+    url: str
+    served: bool
+
+
+@pytest.fixture(scope="module", params=["server", STATIC])
+def site(request: pytest.FixtureRequest) -> Site:
+    """Both kinds of workbench."""
+    if request.param == "server":
+        return Site(request.getfixturevalue("running").url, served=True)
+    return Site(request.getfixturevalue("address"), served=False)
 
 
 def violations(page: Any) -> list[Any]:
@@ -41,15 +61,15 @@ def violations(page: Any) -> list[Any]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [380, 900, 1500])
-def test_a_page_that_is_opened(chromium: Any, running: Any, width: int, scheme: str) -> None:  # noqa: F811
-    page = opened(chromium, running, size=(width, 900), color_scheme=scheme)
+def test_a_page_that_is_opened(chromium: Any, site: Site, width: int, scheme: str) -> None:  # noqa: F811
+    page = opened(chromium, site, size=(width, 900), color_scheme=scheme)
     assert violations(page) == []
     page.context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_views_of_a_kernel_that_is_stepped(chromium: Any, running: Any, scheme: str) -> None:  # noqa: F811
-    page = opened(chromium, running, size=(1500, 900), color_scheme=scheme)
+def test_views_of_a_kernel_that_is_stepped(chromium: Any, site: Site, scheme: str) -> None:  # noqa: F811
+    page = opened(chromium, site, size=(1500, 900), color_scheme=scheme)
     page.click("#tab-lanes")
     page.click("#launch")
     page.wait_for_selector("#view-lanes .matrix")
@@ -73,21 +93,25 @@ def test_views_of_a_kernel_that_is_stepped(chromium: Any, running: Any, scheme: 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["12-vuc-delay-slot", "13-usse-swizzle", "15-pixel", "14-python"])
-def test_lessons_with_views_of_their_own(chromium: Any, running: Any, name: str, scheme: str) -> None:  # noqa: F811
-    page = opened(chromium, running, size=(1500, 900), color_scheme=scheme)
-    lesson(page, name)
+def test_lessons_with_views_of_their_own(chromium: Any, site: Site, name: str, scheme: str) -> None:  # noqa: F811
+    page = opened(chromium, site, size=(1500, 900), color_scheme=scheme)
+    if name == "14-python" and not site.served:
+        page.click(f"#lessons [data-lesson='{name}']")
+        until(page, "document.getElementById('status').textContent.includes('llvmlite')")
+    else:
+        lesson(page, name)
     if name != "15-pixel":
         page.click("#launch")
         until(page, IDLE)
-    if name == "14-python":
+    if name == "14-python" and site.served:
         page.click("#tab-ptx")
     assert violations(page) == []
     page.context.close()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_notes_of_a_file_and_a_shader_as_glsl(chromium: Any, running: Any, scheme: str, tmp_path: Path) -> None:  # noqa: F811
-    page = opened(chromium, running, size=(1500, 900), color_scheme=scheme)
+def test_notes_of_a_file_and_a_shader_as_glsl(chromium: Any, site: Site, scheme: str, tmp_path: Path) -> None:  # noqa: F811
+    page = opened(chromium, site, size=(1500, 900), color_scheme=scheme)
     files = {"lost.cubin": "elf", "tint.gxp": "gxp"}
     for name, kind in files.items():
         source = {"elf": lessons.lesson("02-divergence")["source"], "gxp": SHADER}[kind]
@@ -107,6 +131,37 @@ def test_notes_of_a_file_and_a_shader_as_glsl(chromium: Any, running: Any, schem
         page.keyboard.press("Escape")
     page.click("#tab-glsl")
     page.wait_for_selector("#view-glsl pre", timeout=1000 * PATIENCE)
+    assert violations(page) == []
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_an_exercise_that_is_checked_and_what_is_told(chromium: Any, site: Site, scheme: str) -> None:  # noqa: F811
+    page = opened(chromium, site, size=(1500, 900), color_scheme=scheme)
+    page.click("#exercises [data-lesson='exercise-race']")
+    page.wait_for_selector("#check", timeout=1000 * PATIENCE)
+    until(page, IDLE)
+    page.click("#hint")
+    page.click("#check")
+    page.wait_for_selector("#task .verdicts li", timeout=1000 * PATIENCE)
+    assert violations(page) == []
+    for name in ("share", "help"):
+        page.click(f"#{name}")
+        assert violations(page) == []
+        page.keyboard.press("Escape")
+    page.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [380, 1500])
+def test_a_captured_frame_taken_apart(chromium: Any, site: Site, width: int, scheme: str) -> None:  # noqa: F811
+    page = opened(chromium, site, size=(width, 900), color_scheme=scheme)
+    page.set_input_files("#file", str(CAPTURES / "gears-a0.glc"))
+    page.wait_for_selector("#view-picture img", timeout=1000 * PATIENCE)
+    page.click("#view-picture summary:has-text('All 3 draws')")
+    page.click("#view-picture button:has-text('Vertices, textures and targets')")
+    page.wait_for_selector("#view-picture summary:has-text('Vertices: ')", timeout=1000 * PATIENCE)
+    page.click("#view-picture summary:has-text('Vertices: ')")
     assert violations(page) == []
     page.context.close()
 
