@@ -63,14 +63,32 @@ class FormatError(IsakitError):
         super().__init__(f"{path or '<data>'}: offset {offset:#x}: {reason}")
 
 
-class NoSuchFile(FormatError, FileNotFoundError):
-    """A file that is not there; also a FileNotFoundError."""
+_MOST_BESIDE = 2000
+"""Files of a folder that are compared with the name of one that is not there."""
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path, 0, "cannot be read: there is no such file")
+
+class NoSuchFile(FormatError, FileNotFoundError):
+    """A file that is not there; also a FileNotFoundError. The message names files beside it that are called alike."""
+
+    def __init__(self, path: str, hint: str = "") -> None:
+        (near,) = called_alike(path) or (hint,)
+        super().__init__(path, 0, "cannot be read: there is no such file" + (near and f"; {near}"))
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
+
+
+def called_alike(path: str) -> tuple[str, ...]:
+    """Suggest files beside one that is not there whose names are close to its, as `did_you_mean` does."""
+    import os
+    from itertools import islice
+
+    folder, name = os.path.split(path)
+    try:
+        with os.scandir(folder or ".") as found:
+            return did_you_mean(name, [f.name for f in islice(found, _MOST_BESIDE)])
+    except (OSError, ValueError):
+        return ()
 
 
 class CompileWarning(UserWarning):

@@ -24,9 +24,14 @@ _MOST_TOKENS = 24
 _MOST_TRIES = 2000
 
 
-def foreign(text: str) -> str:
-    """Return the name of another assembly language that a statement seems to be written in, or an empty text."""
-    if _PTX.search(text) or _PTX_WORDS.match(text):
+def foreign(text: str, dotted: bool) -> str:
+    """Return the name of another assembly language that a statement seems to be written in, or an empty text.
+
+    `dotted`: names of operations have dots here, too, so that these tell nothing.
+    """
+    if _PTX.search(text) if not dotted else "%" in text:
+        return "PTX"
+    if not dotted and _PTX_WORDS.match(text):
         return "PTX"
     return "NVIDIA's disassembler" if _SASS.match(text) else ""
 
@@ -50,19 +55,39 @@ class Suggestions:
             return tuple(known)
         if len(p.tokens) > _MOST_TOKENS:
             return ()
-        language = "" if p.forms else foreign(text)
+        isa = self.decoder.isa
+        language = "" if p.forms else foreign(text, dotted="." in isa.sample.partition(" ")[0])
         if language:
-            return (f"this looks like {language} text, which has another syntax: here it is `mov b32 $r0 $r1`",)
+            return (f"this looks like {language} text, which has another syntax: here it is `{isa.sample}`",)
         other = self._other_program(p, symbol, address)
         if other:
             return (f"{other} programs have this instruction: say `.program {other}`",)
         self._tries = 0
+        slip = self._slip(p, symbol, address)
+        if slip:
+            return (slip,)
         for tokens in self._edits(p):
             if self.statements.encode(self._with(p, tokens), symbol, address):
                 return (f"did you mean `{_spelled(tokens)}`?",)
             if self._tries > _MOST_TRIES:
                 break
         return ()
+
+    def _slip(self, p: Parsed, symbol: Symbol, address: int) -> str:
+        """Say what is no mistake in the instruction: a comment or a label as other assemblers have them."""
+        texts = [t.text for t in p.tokens]
+        comment = texts.index("#") if "#" in texts else 0
+        if comment and self._encodes(p, p.tokens[:comment], symbol, address):
+            return "a comment begins with `//`"
+        label = len(texts) > 1 and texts[0].isidentifier()
+        if label and self._encodes(p, p.tokens[1:], symbol, address):
+            return f"a label ends with a colon: `{texts[0]}:`"
+        return ""
+
+    def _encodes(self, p: Parsed, tokens: list[Token], symbol: Symbol, address: int) -> bool:
+        """Return whether other tokens are a statement, of whatever operation."""
+        forms = self.decoder.encoder.forms(tokens)
+        return bool(self.statements.encode(replace(p, tokens=tokens, forms=forms), symbol, address))
 
     def _other_program(self, p: Parsed, symbol: Symbol, address: int) -> str:
         view = self.decoder.view
@@ -80,13 +105,16 @@ class Suggestions:
 
     def _edits(self, p: Parsed) -> Iterator[list[Token]]:
         """Yield statements a small change away, the smallest changes first."""
-        words = {w for f in p.forms for choice in wanted(f) for w in choice if w[0].isalpha()}
+        words = {w for f in p.forms for choice in wanted(f) for w in choice if w[0].isalpha() or w == "#"}
         operations = {t.text for t in p.tokens if self.decoder.encoder.named(t.text)}
         words -= operations
         tokens = p.tokens
         if (dollars := _with_dollars(tokens)) is not None:
             yield dollars
             yield from _with_one_more(dollars, words)
+        for respelled in _respelled(tokens):
+            yield respelled
+            yield from _with_one_more(respelled, words)
         yield from _without(tokens, words)
         yield from _with_one_more(tokens, words)
         for suffix in ("d", "l"):
@@ -113,6 +141,7 @@ def _with_one_more(tokens: list[Token], words: set[str]) -> Iterator[list[Token]
 
 
 _REGISTER = re.compile(r"\$r\d+")
+_MARKED_NUMBER = re.compile(r"#-?(?:0x[0-9a-fA-F]+|\d+)")
 _BARE_REGISTER = re.compile(r"[acoprR]\d+[dhl]?")
 
 
@@ -122,6 +151,14 @@ def _with_dollars(tokens: list[Token]) -> list[Token] | None:
     if not any(bare):
         return None
     return [replace(t, text="$" + t.text.lower()) if b else t for t, b in zip(tokens, bare, strict=True)]
+
+
+def _respelled(tokens: list[Token]) -> Iterator[list[Token]]:
+    """Yield the statement with a minus sign as the word for it, and with numbers that had `#` before them."""
+    if any(t.text == "-" for t in tokens):
+        yield [replace(t, text="neg", kind="word") if t.text == "-" else replace(t, spaced=True) for t in tokens]
+    if any(_MARKED_NUMBER.fullmatch(t.text) for t in tokens):
+        yield [replace(t, text=t.text[1:], kind="number") if _MARKED_NUMBER.fullmatch(t.text) else t for t in tokens]
 
 
 def _resized(tokens: list[Token], suffix: str) -> list[Token] | None:

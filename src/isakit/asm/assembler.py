@@ -239,10 +239,10 @@ class _Resolver:
             return  # reported when it was read
         symbol = names.here(at * self.scale)
         statement = item.statement
-        miss = self._no_label(parsed) or self._undefined(parsed, symbol, at)
         notes: tuple[str, ...] = ()
+        miss = self._no_label(parsed)
         if miss is None:
-            miss = self.encoder.explain_miss(parsed, symbol, at)
+            miss = self._undefined(parsed, symbol, at) or self.encoder.explain_miss(parsed, symbol, at)
             if len(self.source.diagnostics) < _MOST_ADVISED:
                 notes = Suggestions(self.encoder).notes(parsed, statement.text, symbol, at)
         if notes:  # something better than a word that is spelled like another

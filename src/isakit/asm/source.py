@@ -17,6 +17,12 @@ _COMMENT = re.compile(r"//|/\*|;")
 _LABEL = re.compile(r"\s*([A-Za-z_.][\w.$]*)\s*:(?!:)", re.ASCII)
 _ASSIGNMENT = re.compile(r"\s*([A-Za-z_.][\w.$]*)\s*=(?!=)\s*", re.ASCII)
 _SHOWN = 160
+_LONG_WORD = re.compile(r"[^\s`]{72,}")
+
+
+def _shortened(text: str) -> str:
+    """Cut very long words, which are names of the source, out of a message."""
+    return _LONG_WORD.sub(lambda m: f"{m[0][:60]}...", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +87,7 @@ class Source:
         """Make a diagnostic about a place; of a very long line only the surroundings are shown."""
         line = self.lines[place.line - 1].rstrip("\r") if place.line <= len(self.lines) else ""
         column, width = place.column, place.width
+        message, notes = _shortened(message), tuple(map(_shortened, notes))
         if len(line) > _SHOWN:
             start = max(0, column - _SHOWN // 2)
             shown = line[start : start + _SHOWN]

@@ -12,7 +12,7 @@ import click
 
 from isakit.cli.common import BAD_INPUT, NO, USAGE, printable
 from isakit.cli.interrupts import interrupted
-from isakit.errors import AsmError, IsakitError, MachineFault, UnknownIsaError, did_you_mean
+from isakit.errors import AsmError, IsakitError, MachineFault, UnknownIsaError, called_alike, did_you_mean
 
 COMMANDS = {
     "dis": "Disassemble a program file.",
@@ -120,7 +120,9 @@ class LazyCommands(click.Group):
             ctx.exit(BAD_INPUT)
         except (OSError, UnicodeDecodeError) as e:
             name = getattr(e, "filename", None)
-            click.echo(printable(f"error: {f'{name}: ' if name else ''}{getattr(e, 'strerror', None) or e}"), err=True)
+            near = called_alike(str(name)) if name and isinstance(e, FileNotFoundError) else ()
+            said = "; ".join((f"{f'{name}: ' if name else ''}{getattr(e, 'strerror', None) or e}", *near))
+            click.echo(printable(f"error: {said}"), err=True)
             ctx.exit(BAD_INPUT)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from isakit import formats
 from isakit.description import Module
-from isakit.errors import AsmError, CompileError, Diagnostic, FormatError, IsakitError
+from isakit.errors import AsmError, CompileError, Diagnostic, FormatError, IsakitError, NoSuchFile
 from isakit.instruction_sets import isa as instruction_set
 from isakit.instruction_sets import isa_of_text
 from isakit.line_table import unpack
@@ -40,13 +40,28 @@ def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "
     Raises FormatError for what cannot be read or does not have the kernel, UnknownIsaError for names that do not exist,
     CompileError for a PTX text of which nothing compiles.
     """
-    modules = load_all(source, isa=isa, variant=variant)
+    try:
+        modules = load_all(source, isa=isa, variant=variant)
+    except NoSuchFile as e:
+        raise _not_there(e.path or "") from None
     found = next((m for m in modules if not kernel or kernel in m.kernels), None)
     if found is None:
         names = ", ".join(dict.fromkeys(name for m in modules for name in m.kernels))
         raise FormatError(modules[0].path, 0, f"there is no kernel {kernel!r}; there are {names or 'none'}")
     found.beside = tuple(dict.fromkeys(n for m in modules if m is not found for n in m.kernels))
     return found
+
+
+_WRITTEN = re.compile(r"\n|\s[$#%]\w|^\s*\.\w+\s")
+"""Matches what is in a text and hardly in a path."""
+
+
+def _not_there(path: str) -> FormatError:
+    """Return the error for a path where no file is: it may be a text, which `load` does not take."""
+    if _WRITTEN.search(path):
+        how = 'assemble it with `isakit.isa("tesla").assemble(text)`, or give `text.encode()`, as a file would hold it'
+        return FormatError(path.strip().partition("\n")[0][:40], 0, f"this is a text and not the path of a file; {how}")
+    return NoSuchFile(path, "a program is given as the path of its file, or as the content of it, in bytes")
 
 
 def load_all(

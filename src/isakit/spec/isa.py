@@ -143,6 +143,8 @@ class InstructionSet:
     pseudo: Mapping[str, Pseudo] = field(default_factory=dict[str, "Pseudo"])
     #: (regular expression on a statement, advice): what people write that is said in another way
     advice: tuple[tuple[str, str], ...] = ()
+    #: a statement as it is written, for those who know another language
+    sample: str = ""
     #: (regular expression on a name in lower case, what it is): names of products, which are no variants
     products: tuple[tuple[str, str], ...] = ()
     #: faults of the machine, `isakit.sem.faults.Fault`

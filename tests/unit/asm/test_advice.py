@@ -6,6 +6,7 @@ import pytest
 
 import isakit
 from isakit.asm import declared
+from isakit.spec.isa import instruction_set
 
 GT200 = isakit.isa("tesla", "gt200")
 
@@ -149,6 +150,14 @@ def test_a_misspelt_label_is_found() -> None:
      ("membar.gl", "this looks like PTX text"),
      ("setp.eq.s32 $r0 $r1", "this looks like PTX text"),
      ("mad f32 $r0 $r1 $r2 $r3", "a product and a sum are `add f32 $r0 (mul $r1 $r2) $r3`"),
+     ("__syncthreads()", "all warps of the block meet at `bar inc wait 0x0 all`"),
+     ("ld b32 $r0 [$r1]", "`ld b32 $r0 g14[$r1]`"),
+     ("st b32 g[$r1] $r0", "`st b32 g14[$r1] $r0`"),
+     ("add f32 $r0 $r1 -$r2", "did you mean `add f32 $r0 $r1 neg $r2`?"),
+     ("set $c0 lt u32 $r1 $r2", "`set $c0 # l u32 $r1 $r2`"),
+     ("mov b32 $r0 s[0x10]", "`mov b32 $r0 b32 s[0x10]`"),
+     ("mov b32 $r0 $r1 # a comment", "a comment begins with `//`"),
+     ("loop mov b32 $r0 $r1", "a label ends with a colon: `loop:`"),
      ("mov b32 $r0 p[0x10]", "geometry programs have this instruction: say `.program geometry`")],
 )  # fmt: skip
 def test_dead_ends_have_an_answer(text: str, answer: str) -> None:
@@ -159,7 +168,9 @@ def test_dead_ends_have_an_answer(text: str, answer: str) -> None:
     "text", ["add f64 $r0d $r2d $r4d", "mov $r0 $physid", "mov b32 $r0 $r1", "add b32 $r0 b32 s[0x10] $r1",
              "shl $a1 $r1 0x0", "add b32 $r0 $r1 $r2", "exit nop", "join nop",
              "bar inc wait 0x0 all", "add f32 $r0 (mul $r1 $r2) $r3",
-             "add $r0 (mul u16 $r1l $r2l) $r3", ".program geometry\nmov b32 $r0 p[0x10]"],
+             "add $r0 (mul u16 $r1l $r2l) $r3", "ld b32 $r0 g14[$r1]", "st b32 g14[$r1] $r0",
+             "add f32 $r0 $r1 neg $r2", "set $c0 # l u32 $r1 $r2", "mov b32 $r0 b32 s[0x10]",
+             ".program geometry\nmov b32 $r0 p[0x10]"],
 )  # fmt: skip
 def test_the_answers_assemble(text: str) -> None:
     assert len(GT200.assemble(text)) == 1
@@ -185,3 +196,36 @@ def test_many_errors_are_found_as_fast_as_few_are_explained() -> None:
         GT200.assemble(text)
     assert len(caught.value.diagnostics) == 2000
     assert sum("did you mean `mov b32" in note for d in caught.value.diagnostics for note in d.notes) == 8
+
+
+@pytest.mark.parametrize(
+    ("isa", "text", "answer"),
+    [("vuc", "mov r1 5", "did you mean `mov $r1 5`?"),
+     ("vuc", "mov $r1 #5", "did you mean `mov $r1 5`?"),
+     ("vuc", "mov.u32 $r1 $r2", "this looks like PTX text, which has another syntax: here it is `mov $r1 $r2`"),
+     ("usse", "vmul.f32 i0 i1 i2", "a vector names its channels: `i0.xyzw`"),
+     ("usse", "vmul.f32 i0.xyzw i1.rgba i2.xyzw", "channels are called x, y, z and w: `i0.xyzw`"),
+     ("usse", "vpck.f32.f32 o0.xyz pa0.xyz pa2", "a source names four channels"),
+     ("usse", "vmad.f32 i0.xyzw i1.xyzw i2.xyzw", "did you mean `vmad4.f32`"),
+     ("usse", "mov.u32 %r0 %r1", "which has another syntax: here it is `vmul.f32 i0.xyzw i1.xyzw sa0.xyzw`")],
+)  # fmt: skip
+def test_dead_ends_of_the_other_machines_have_an_answer(isa: str, text: str, answer: str) -> None:
+    with pytest.raises(isakit.AsmError) as caught:
+        isakit.isa(isa).assemble(text)
+    assert answer in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["tesla", "vuc", "usse"])
+def test_the_sample_of_an_instruction_set_assembles(name: str) -> None:
+    chosen = isakit.isa(name)
+    assert len(chosen.assemble(instruction_set(name).sample)) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["mov b32 $r0 {}", "{} $r0", "bra #{}", "{0}:\n{0}:", "mov b32 $r0 0x{}", ".{} 3", ".kernel k\n.param {} {}"],
+)
+def test_a_very_long_word_is_cut_in_what_is_said_of_it(text: str) -> None:
+    with pytest.raises(isakit.AsmError) as caught:
+        isakit.isa("tesla").assemble(text.format("5" * 9000 if "0x" in text else "a" * 9000, "b" * 9000))
+    assert len(str(caught.value)) < 2000

@@ -31,6 +31,8 @@ def _length(unit: int) -> int:
     return 1
 
 
+_REGISTER = r"\b(?:r|o|pa|sa|i)\d+"
+
 usse = InstructionSet(
     name="usse",
     variants=VARIANTS,
@@ -44,6 +46,15 @@ usse = InstructionSet(
     repeats_with="rpt",
     uniform_inputs=frozenset({"sa"}),
     word_addressed=True,
+    sample="vmul.f32 i0.xyzw i1.xyzw sa0.xyzw",
+    advice=(
+        (rf"(?=.*{_REGISTER}\.[rgba]+\b)", "channels are called x, y, z and w: `i0.xyzw`"),
+        (rf"v\w+\.\S+\s(?=.*{_REGISTER}(\s|,|$))", "a vector names its channels: `i0.xyzw`"),
+        (
+            rf"v\w+\.\S+\s+\S+\s(?=.*{_REGISTER}\.[xyzw]{{1,3}}(\s|,|$))",
+            "a source names four channels, whatever is written of them: `pa0.xyzz`",
+        ),
+    ),
     products=((r"\bvita\b|\bpsp ?2\b|\bpch-", "its shader core is an `sgx543`"),),
     documents={
         "004": "early page on the USSE instruction set from reverse engineering, text 004",

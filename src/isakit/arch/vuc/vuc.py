@@ -52,6 +52,7 @@ def _load_immediate(register: str, value: int) -> list[str]:
 
 vuc = InstructionSet(
     name="vuc",
+    sample="mov $r1 $r2",
     variants=VARIANTS,
     doc="vµc: the microcontroller of NVIDIA's VP2, VP3 and VP4 video decoders.",
     length=lambda unit: 1,
