@@ -21,6 +21,7 @@ pytest.importorskip("llvmlite")
 from isakit.errors import IsakitError
 from isakit.graphics import draw_plan
 from isakit.graphics.draw_state import DrawStats
+from isakit.graphics.pipeline import Pipeline
 from isakit.graphics.watchdog import Watchdog
 from isakit.hosts.drm.card import Channel
 from isakit.hosts.drm.card_settings import CardSettings
@@ -29,6 +30,7 @@ from isakit.hosts.drm.engines.eng3d import Engine3D
 from isakit.hosts.drm.engines.framebuffer import OpenImages
 from isakit.hosts.drm.engines.images import Images
 from isakit.hosts.drm.engines.programs import Programs
+from isakit.hosts.drm.engines.vertex_input import Inline
 from isakit.hosts.drm.replay import Replay
 from support.runners.gl import CAPTURES
 
@@ -192,6 +194,22 @@ def changes(rng: random.Random, card: Card) -> Callable[[Card], Callable[[], Non
     return poke
 
 
+def streamed(card: Card, batch: Batch) -> Batch:
+    """Return a batch whose vertices come in the command stream; the same one where they cannot."""
+    e, memory = card.engine, card.engine.memory
+    try:
+        inline = Inline(e)
+        words: list[np.ndarray] = []
+        for n in np.concatenate(batch.order).tolist() if batch.order else ():
+            for i, form in inline.formats.items():
+                stride = e.get("VERTEX_ARRAY_FETCH", form.buffer).STRIDE
+                start = e.address("VERTEX_ARRAY_START", form.buffer) + form.offset + n * stride
+                words.append(memory.read_words(start, -(-form.nbytes // 4)))
+    except IsakitError:
+        return batch
+    return replace(batch, order=[], places=[], words=words, indexed=False) if words else batch
+
+
 @pytest.mark.parametrize(
     "name", ["gears-a0.glc", "textured-a0.glc", "triangle-50.glc", "features/stencil_sides-a0.glc",
              "features/two_sides-a0.glc", "features/mipmaps-a0.glc"],
@@ -215,11 +233,26 @@ def test_a_draw_with_a_plan_is_that_of_an_engine_that_keeps_nothing(name: str, m
             if rng.random() < 0.3 and batch.order:
                 part = rng.randrange(3, 12)
                 batch = replace(batch, order=[batch.order[0][:part]], count=part)
+            if rng.random() < 0.3:
+                batch = streamed(kept, batch)
             assert kept.draw(batch) == fresh.draw(batch), (step, change)
             for again in undo:
                 if again is not None:
                     again()
-        assert planned[0] > STEPS // 20
+        assert planned[0] >= STEPS // 30
+
+
+@pytest.mark.parametrize("name", ["gears-a0.glc", "textured-a0.glc", "features/mipmaps-a0.glc"])
+def test_draws_with_vertices_in_the_command_stream_have_a_plan(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with cards(name) as (kept, fresh):
+        batch = kept.batches[-1]
+        if not batch.vertices:
+            batch = streamed(kept, batch)
+            assert batch.words
+        assert [kept.draw(batch) for _ in range(2)] == [fresh.draw(batch) for _ in range(2)]
+        monkeypatch.setattr(Pipeline, "draw", None)
+        error, counts, *_ = kept.draw(batch)
+        assert (error, len(counts)) == ("", 1)
 
 
 class Recorded(list[int]):

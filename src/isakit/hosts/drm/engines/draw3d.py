@@ -317,10 +317,10 @@ class Drawing:
         shader.second, shader.depth, shader.sample_mask = results.second, results.depth, results.sample_mask
         return shader
 
-    def _plan(self, s: DrawSetting, batch: Batch) -> tuple[DrawPlan, dict[str, dict[int, Array]]] | None:
+    def _plan(self, s: DrawSetting) -> tuple[DrawPlan, dict[str, dict[int, Array]]] | None:
         """Return the plan of a setting, and the constants of its programs; None for draws that have none."""
         e = self.engine
-        if s.geometry is not None or s.ids is not None or not batch.order or batch.words or e.on("STRMOUT_ENABLE"):
+        if s.geometry is not None or s.ids is not None or e.on("STRMOUT_ENABLE"):
             return None
         if self.pipeline.engine.name != "llvm":
             return None
@@ -435,7 +435,7 @@ class Drawing:
         opened = _Layers(self.pipeline, self.opened, s.colors, s.depth, s.state)
         base = 0 if s.state.layer_word is not None else e.get("LAYER").IDX
         opened.select(base)
-        stats, planned = None, self._plan(s, batch)
+        stats, planned = None, self._plan(s)
         if planned is not None:
             plan, constants = planned
             stats = plan.draw(self.pipeline, batch.mode, order, restart, arrays, textures, constants)
