@@ -2,7 +2,8 @@
 
 The command is talked to by pygls' own client. For each request: processor time of the server and time that passed, the
 median and the quartiles of several changes, and as a ratio the processor time beside that of assembling the text for
-the first time. Usage: bench/language_server.py [--lines N] [--repeat N] [FILE]
+the first time. Of PTX and Python, which are checked and have no names yet, the errors only. Usage:
+bench/language_server.py [--lines N] [--repeat N] [--language tesla|ptx|python] [FILE]
 """
 
 from __future__ import annotations
@@ -20,7 +21,31 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
 
-URI = "file:///kernel.s"
+ENDINGS = {"tesla": "s", "ptx": "ptx", "python": "py"}
+
+
+def ptx_kernels(count: int) -> str:
+    """Kernels of some 100 lines."""
+    body = "".join(
+        f"    add.u32 %r{2 + k % 8}, %r{1 + k % 7}, {k};\n    st.global.u32 [%d1+{4 * k}], %r{2 + k % 8};\n"
+        for k in range(44)
+    )
+    kernels = "".join(
+        f".visible .entry k{k}(.param .u64 a)\n{{\n    .reg .u32 %r<20>;\n    .reg .u64 %d<4>;\n"
+        f"    ld.param.u64 %d1, [a];\n    mov.u32 %r1, %tid.x;\n{body}    ret;\n}}\n"
+        for k in range(count // 96)
+    )
+    return f".version 2.3\n.target sm_20\n.address_size 64\n{kernels}"
+
+
+def python_kernels(count: int) -> str:
+    """Kernels of some 50 lines."""
+    body = "".join(f"        s = s * {k} + a[n + {k}]\n" for k in range(43))
+    kernels = "".join(
+        f'@isakit.kernel\ndef k{k}(a: "u32p", n: "u32"):\n    if n:\n        s = a[n]\n{body}        a[n] = s\n\n'
+        for k in range(count // 49)
+    )
+    return f"import isakit\n\n{kernels}"
 
 
 def invented(count: int) -> str:
@@ -47,19 +72,24 @@ def row(title: str, used: list[float], passed: list[float], base: float) -> str:
     return f"| {title} | {told(used)} | {told(passed)} | {statistics.mean(used) / base:.3f} |"
 
 
-async def measure(text: str, repeat: int) -> None:
+async def measure(text: str, repeat: int, language: str) -> None:
     client: Any = LanguageClient("bench", "1")
     said: asyncio.Queue[Any] = asyncio.Queue()
     client.feature("textDocument/publishDiagnostics")(lambda params: said.put_nowait(params))
     await client.start_io(sys.executable, "-m", "isakit", "lsp")
     pid = client._server.pid
     await client.initialize_async(lsp.InitializeParams(lsp.ClientCapabilities()))
-    document = lsp.TextDocumentIdentifier(URI)
+    document = lsp.TextDocumentIdentifier(f"file:///kernel.{ENDINGS[language]}")
     lines = text.split("\n")
-    label = next(k for k, line in enumerate(lines) if ":" in line)
+    label = next((k for k, line in enumerate(lines) if ":" in line), 0)
+    typical, new_line = {
+        "tesla": ("mov", "    mov b32 $r1 {:#x}\n"), "ptx": ("add.u32", "    add.u32 %r2, %r1, {};\n"),
+        "python": ("s = s", "        s = s + {}\n"),
+    }[language]  # fmt: skip
+    middle = next(k for k in range(len(lines) // 2, len(lines)) if typical in lines[k])
     version = 1
     start = processor_time(pid)
-    client.text_document_did_open(lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(URI, "", version, text)))
+    client.text_document_did_open(lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(document.uri, "", version, text)))
     first = await said.get()
     base = processor_time(pid) - start
     print(f"{len(lines):,} lines, {len(first.diagnostics)} errors; first time: {1000 * base:.0f} ms\n")
@@ -69,10 +99,10 @@ async def measure(text: str, repeat: int) -> None:
         """Type a character in the middle, or (kind 1) a whole new line."""
         nonlocal version
         version += 1
-        at = lsp.Position(len(lines) // 2, 0)
-        new = " " if kind == 0 else f"    mov b32 $r1 {version:#x}\n"
+        at = lsp.Position(middle, 0 if kind else len(lines[middle]))
+        new = new_line.format(version) if kind else " "
         edits = [lsp.TextDocumentContentChangePartial(text=new, range=lsp.Range(at, at))]
-        named = lsp.VersionedTextDocumentIdentifier(uri=URI, version=version)
+        named = lsp.VersionedTextDocumentIdentifier(uri=document.uri, version=version)
         client.text_document_did_change(lsp.DidChangeTextDocumentParams(named, edits))
 
     async def errors() -> None:
@@ -92,6 +122,8 @@ async def measure(text: str, repeat: int) -> None:
         ("definition after a character", 0, ask("definition", lsp.DefinitionParams, label, 1)),
         ("rename after a character", 0, ask("rename", lsp.RenameParams, label, 1, new_name="again")),
     ):
+        if language != "tesla" and action is not errors:
+            continue
         used, passed = [], []
         for _ in range(repeat):
             await asyncio.sleep(0.3)
@@ -112,10 +144,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lines", type=int, default=5000)
     parser.add_argument("--repeat", type=int, default=15)
+    parser.add_argument("--language", choices=ENDINGS, default="tesla")
     parser.add_argument("file", nargs="?")
     options = parser.parse_args()
-    text = Path(options.file).read_text() if options.file else invented(options.lines)
-    asyncio.run(measure(text, options.repeat))
+    invent = {"tesla": invented, "ptx": ptx_kernels, "python": python_kernels}[options.language]
+    text = Path(options.file).read_text() if options.file else invent(options.lines)
+    asyncio.run(measure(text, options.repeat, options.language))
 
 
 if __name__ == "__main__":

@@ -98,7 +98,6 @@ def variant_for(module: PtxModule) -> str:
     return ARCH_TO_VARIANT.get(arch, "gt200")
 
 
-@no_collections()
 def compile_ptx(
     text: str,
     variant: str | None = None,
@@ -128,6 +127,24 @@ def compile_ptx(
 
     Raises CompileError if the text is wrong outside of kernels, or if no kernel compiles.
     """
+    out = compile_kernels(text, variant, path, origin, max_registers, kernels, watch, named)
+    if out.failures and not out.module.kernels:
+        raise CompileError(out.diagnostics)
+    return out
+
+
+@no_collections()
+def compile_kernels(
+    text: str,
+    variant: str | None = None,
+    path: str = "<text>",
+    origin: str | None = None,
+    max_registers: int = 0,
+    kernels: tuple[str, ...] = (),
+    watch: Watch | None = None,
+    named: bool = False,
+) -> Compiled:
+    """Compile as `compile_ptx`, also where no kernel does. Raises CompileError for what is wrong outside of kernels."""
     ptx = parse(text, path, origin)
     if ptx.errors:
         raise CompileError(ptx.errors)
@@ -148,8 +165,6 @@ def compile_ptx(
             out.failures[entry.name] = [ptx.source.diagnostic(e.pos, e.message, e.width, e.notes)]
             continue
         out.module.add(kernel)
-    if out.failures and not out.module.kernels:
-        raise CompileError(out.diagnostics)
     _globals(out.module)
     out.module.samplers = [TextureSlot(name, k) for k, name in enumerate(textures)]
     return out
@@ -350,4 +365,4 @@ def _globals(module: Module) -> None:
     module.relocations = [Relocation("c14", 4 * k, v.name) for k, v in enumerate(module.globals)]
 
 
-__all__ = ["VARIANT_TO_ARCH", "Compiled", "compile_entry", "compile_ptx", "variant_for"]
+__all__ = ["VARIANT_TO_ARCH", "Compiled", "compile_entry", "compile_kernels", "compile_ptx", "variant_for"]

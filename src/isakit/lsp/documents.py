@@ -134,20 +134,6 @@ class Assembly:
         return None
 
 
-def compiled_diagnostics(text: str, language: str, path: str) -> list[Diagnostic]:
-    """Return the mistakes that keep a PTX text or Python kernels from being compiled. Neither is executed."""
-    from isakit.compile import compile_ptx
-    from isakit.compile.python import compile_text
-
-    try:
-        ptx, origin = (text, None) if language == "ptx" else (compile_text(text, path)[0], text)
-        return [d for d in compile_ptx(ptx, path=path, origin=origin).diagnostics if d.path == path]
-    except AsmError as e:
-        return [d for d in e.diagnostics if d.path == path]
-    except IsakitError as e:
-        return [Diagnostic(1, 1, str(e))]
-
-
 def _begins_statement(before: str, of: Isa) -> bool:
     """Return whether what follows a part of a line is the first word of a statement, behind prefixes and guards."""
     text = _SEPARATOR.split(before)[-1].lstrip()
@@ -194,4 +180,4 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "\\<")
 
 
-__all__ = ["ASSEMBLY", "LARGEST", "Assembly", "Completion", "Hover", "compiled_diagnostics"]
+__all__ = ["ASSEMBLY", "LARGEST", "Assembly", "Completion", "Hover"]

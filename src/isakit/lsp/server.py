@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
@@ -13,13 +14,15 @@ from pygls.workspace import TextDocument
 from isakit import __version__
 from isakit.asm.source import SourceSpan
 from isakit.errors import Diagnostic
-from isakit.lsp.documents import ASSEMBLY, LARGEST, Assembly, compiled_diagnostics
+from isakit.lsp.documents import ASSEMBLY, LARGEST, Assembly
 from isakit.lsp.names import NAME, Definition
+
+if TYPE_CHECKING:
+    from isakit.lsp.ptx_texts import PtxText
+    from isakit.lsp.python_texts import PythonText
 
 PAUSE = 0.02
 """Seconds between two looks at a text that is being written."""
-_COMPILED = {".ptx": "ptx", ".py": "python"}
-"""Endings of texts that are compiled, to their languages."""
 _COMPLETIONS = {
     "instruction": lsp.CompletionItemKind.Function, "prefix": lsp.CompletionItemKind.Keyword,
     "directive": lsp.CompletionItemKind.Keyword, "register": lsp.CompletionItemKind.Variable,
@@ -40,6 +43,7 @@ class Server(LanguageServer):
         super().__init__("isakit", __version__)  # pyright: ignore[reportUnknownMemberType]
         self.isa_name = isa_name
         self._documents: dict[str, tuple[int | None, Assembly]] = {}
+        self._compiled: dict[str, PtxText | PythonText] = {}
         self._changed: set[str] = set()
         self._checks: dict[str, asyncio.Task[None]] = {}
         self._looking: dict[str, asyncio.Lock] = {}
@@ -75,6 +79,7 @@ class Server(LanguageServer):
         if (check := self._checks.pop(uri, None)) is not None:
             check.cancel()
         self._documents.pop(uri, None)
+        self._compiled.pop(uri, None)
         self._looking.pop(uri, None)
         self._met.discard(uri)
         self._publish(uri, None, [])
@@ -92,21 +97,25 @@ class Server(LanguageServer):
             async with self.looking(uri):
                 found = await self._mistakes(document)
             self._publish(uri, version, self._diagnostics(document, found))
-            if uri not in self._met and (assembly := self.assembly(uri)) is not None:
+            if uri not in self._met:
                 self._met.add(uri)
-                await asyncio.to_thread(assembly[1].prepare)
+                if (assembly := self.assembly(uri)) is not None:
+                    await asyncio.to_thread(assembly[1].prepare)
                 gc.freeze()  # what is known of instructions and statements is many objects, which stay
             await asyncio.sleep(PAUSE)
         del self._checks[uri]
 
     async def _mistakes(self, document: TextDocument) -> list[Diagnostic]:
-        language = _COMPILED.get(PurePosixPath(document.path or "").suffix, "")
-        source = document.source
         if (found := self.assembly(document.uri)) is not None:
             return await asyncio.to_thread(lambda: found[1].diagnostics)
-        if language and len(source) <= LARGEST and (language == "ptx" or "@isakit.kernel" in source):
-            return await asyncio.to_thread(compiled_diagnostics, source, language, document.filename or document.uri)
-        return []
+        if len(source := document.source) > LARGEST:
+            return []
+        known = self._compiled.get(document.uri)
+        text = await asyncio.to_thread(_compiled, source, document.filename or document.uri, known)
+        if text is None:
+            return []
+        self._compiled[document.uri] = text
+        return text.diagnostics
 
     def _publish(self, uri: str, version: int | None, found: list[lsp.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
@@ -135,6 +144,21 @@ class Server(LanguageServer):
         """Return the line, from 1, and the column, from 0, of a position of the editor."""
         here = document.position_codec.position_from_client_units(document.lines, position)
         return here.line + 1, here.character
+
+
+def _compiled(source: str, path: str, earlier: PtxText | PythonText | None) -> PtxText | PythonText | None:
+    """Return a text that is PTX or has Python kernels, None for another. Neither is executed."""
+    match PurePosixPath(path).suffix:
+        case ".ptx":
+            from isakit.lsp.ptx_texts import PtxText
+
+            return PtxText(source, path, earlier if isinstance(earlier, PtxText) else None)
+        case ".py" if "@isakit.kernel" in source:
+            from isakit.lsp.python_texts import PythonText
+
+            return PythonText(source, path, earlier if isinstance(earlier, PythonText) else None)
+        case _:
+            return None
 
 
 def _is_assembly(document: TextDocument) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from isakit.compile.python.constants import ConstantFolding, NotFoldable
 from isakit.compile.python.llvm import one_text, ptx_of
@@ -26,33 +26,61 @@ def compile_text(text: str, path: str, named: bool = False) -> tuple[str, dict[s
     assignment there, and nothing otherwise. Raises CompileError where there is no kernel, or one that cannot be
     translated.
     """
-    tree = parsed(text, path)
-    constants, decorators, lines = _constants(tree), _decorators(tree), source_lines(text)
-    bound = Counter(_bound(tree))
-    for node in tree.body:  # other functions, which kernels may call
-        if isinstance(node, ast.FunctionDef) and bound[node.name] == 1 and node.name not in constants:
-            text_of = "\n".join(lines[node.lineno - 1 : node.end_lineno])
-            constants[node.name] = FunctionSource(text_of, path, node.lineno, constants)
     texts: list[str] = []
     params: dict[str, list[Param]] = {}
-    for node in tree.body:
-        if not isinstance(node, ast.FunctionDef) or not any(_dotted(d) in decorators for d in node.decorator_list):
-            continue
-        first = node.decorator_list[0].lineno
-        source = FunctionSource("\n".join(lines[first - 1 : node.end_lineno]), path, first, constants)
-        _, ir, given = translate(source, named)
+    for source in kernel_sources(text, path):
+        name, ir, given = translate(source, named)
         texts.append(ptx_of(ir, named=named))
-        params[node.name] = parameters(given)
-    if not texts:
-        message = "there is no function with @isakit.kernel at the top of the text, which is read and not run"
-        raise CompileError([Diagnostic(1, 1, message, path=path)])
+        params[name] = parameters(given)
     return one_text(texts), params
 
 
-def _decorators(tree: ast.Module) -> set[str]:
+class TopStatement(NamedTuple):
+    """A statement at the top of a text, in whose tree lines count from behind the `above` first ones of the text."""
+
+    node: ast.stmt
+    above: int
+
+
+def kernel_sources(text: str, path: str, statements: Sequence[TopStatement] | None = None) -> list[FunctionSource]:
+    """Return the kernels of a Python text, decorators included, with what they see of it.
+
+    `statements` are those of the text, where they are known. Raises CompileError where the text is not Python's or
+    there is no kernel.
+    """
+    if statements is None:
+        statements = [TopStatement(node, 0) for node in parsed(text, path).body]
+    nodes, lines = [s.node for s in statements], source_lines(text)
+    decorators = _decorators(nodes)
+    bound = Counter(name for s in statements for name in _bound(s, lines))
+    constants = _constants(nodes, bound)
+    functions = [(s.node, s.above) for s in statements if isinstance(s.node, ast.FunctionDef)]
+    for node, above in functions:  # which kernels may call
+        if bound[node.name] == 1 and node.name not in constants:
+            constants[node.name] = _function_source(node, node.lineno, above, lines, path, constants)
+    found = [
+        _function_source(node, node.decorator_list[0].lineno, above, lines, path, constants)
+        for node, above in functions
+        if any(_dotted(d) in decorators for d in node.decorator_list)
+    ]
+    if not found:
+        message = "there is no function with @isakit.kernel at the top of the text, which is read and not run"
+        raise CompileError([Diagnostic(1, 1, message, path=path)])
+    return found
+
+
+def _function_source(
+    node: ast.FunctionDef, first: int, above: int, lines: list[str], path: str, names: dict[str, Any]
+) -> FunctionSource:
+    """Return a function from one of its lines on."""
+    text = "\n".join(lines[above + first - 1 : above + (node.end_lineno or first)])
+    return FunctionSource(text, path, above + first, names)
+
+
+def _decorators(nodes: Sequence[ast.stmt]) -> set[str]:
     """Return the names of the decorator: as it is imported, or the usual ones where nothing is."""
     found = {f"{_PACKAGE}.kernel", "kernel"}
-    for node in tree.body:
+    for node in nodes:
         match node:
             case ast.Import(names=names):
                 found |= {f"{n.asname}.kernel" for n in names if n.name == _PACKAGE and n.asname}
@@ -73,10 +101,10 @@ def _dotted(decorator: ast.expr) -> str:
             return ""
 
 
-def _constants(tree: ast.Module) -> dict[str, Any]:
+def _constants(nodes: Sequence[ast.stmt], bound: Counter[str]) -> dict[str, Any]:
     """Return constants by name; one that is given a value in more than one place could be either and is left out."""
     values: dict[str, ast.expr] = {}
-    for node in tree.body:
+    for node in nodes:
         match node:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
@@ -85,7 +113,6 @@ def _constants(tree: ast.Module) -> dict[str, Any]:
                 values[name] = value
             case _:
                 pass
-    bound = Counter(_bound(tree))
     out: dict[str, Any] = {}
     for name, value in values.items():  # in their order: one may use those before it
         if bound[name] == 1:
@@ -102,9 +129,10 @@ def _constant(value: ast.expr, before: dict[str, Any]) -> int | float | str | No
         return None
 
 
-def _bound(tree: ast.Module) -> Iterator[str]:
+def _bound(statement: TopStatement, lines: Sequence[str]) -> Iterator[str]:
     """Yield every place that may give a name of the text a value. What functions assign is their own."""
-    rest: list[tuple[ast.AST, bool]] = [(tree, True)]
+    top, above = statement
+    rest: list[tuple[ast.AST, bool]] = [(top, True)]
     while rest:
         node, outside = rest.pop()
         match node:
@@ -117,10 +145,14 @@ def _bound(tree: ast.Module) -> Iterator[str]:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 if outside:
                     yield name
+                if not any(
+                    "global" in line for line in lines[above + node.lineno - 1 : above + (node.end_lineno or 0)]
+                ):
+                    continue
                 outside = False
             case _:
                 pass
         rest += ((child, outside) for child in ast.iter_child_nodes(node))
 
 
-__all__ = ["compile_text"]
+__all__ = ["TopStatement", "compile_text", "kernel_sources"]
