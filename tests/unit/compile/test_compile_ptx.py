@@ -57,8 +57,8 @@ def test_an_error_points_at_its_line_and_column() -> None:
         ("mov.u32 %r1, %nsmid;", "the special register `%nsmid` is not supported"),
         ("bra NOWHERE;", "there is no label `NOWHERE`"),
         ("add.u32 %r1, %r1;", "takes 3 operands"),
-        ("add.f32 %f1, %p1, %f1;", "`%p1` is a predicate"),
-        ("mov.u32 %w1, 1;", "`%w1` has type .u64, the result is .u32"),
+        ("add.f32 %f1, %p1, %f1;", "`%p1` is declared .pred; `add.f32` takes .f32 here"),
+        ("mov.u32 %w1, 1;", "`%w1` is declared .u64; `mov.u32` takes .u32 here"),
         ("vote.ballot.b32 %r1, %p1;", "cannot gather a predicate"),
     ],
 )

@@ -98,6 +98,12 @@ def test_there_is_one_line_for_each_kernel(session: Session, said: list[str]) ->
     assert [line.split()[0] for line in said] == ["count", "affine"]
 
 
+def test_a_kernel_has_the_name_of_its_source(session: Session, said: list[str]) -> None:
+    for symbol in ("_Z6reduceIiLj512EEvPT_S1_j", "_ZN4mine3addEPf"):
+        session.refuse(symbol, CudaError("cudaErrorInvalidConfiguration", "it is too large"))
+    assert said == [f"{name} was not launched: it is too large" for name in ("reduce", "mine::add")]
+
+
 def test_the_shape_of_the_first_driver_interface_is_refused_where_it_is_set(session: Session, said: list[str]) -> None:
     from isakit.hosts.cuda.handlers.kernels import block_shape, shared_size
     from isakit.hosts.cuda.objects import CudaContext

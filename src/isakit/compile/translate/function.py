@@ -7,7 +7,7 @@ from itertools import chain
 from isakit.compile.ir import Block, Const, Function
 from isakit.compile.layout import VariableLayout
 from isakit.compile.ops import BRKPT, CMP, FENCE, OR, PMEVENT, PNOT, POR, SHL, SHR, TRAP, VOTE, ZEXT16
-from isakit.compile.ptx import grammar
+from isakit.compile.ptx import grammar, types
 from isakit.compile.ptx.syntax import (
     SIZES,
     Address,
@@ -354,6 +354,7 @@ class Translator(Integer, Floats, Barriers):
             raise self._unknown(s)
         if not got.row.least <= len(s.operands) <= got.row.most:
             raise self.refuse(f"`{s.opcode}` takes {got.row.least} operands: `{got.row.text}`")
+        types.check(s)
         key = got.row.key
         if key == "bra":
             return self._branch(s)

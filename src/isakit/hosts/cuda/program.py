@@ -27,7 +27,7 @@ _TOOLKIT = re.compile(
 )
 """Libraries of their day that such programs ask for, and that systems no longer have."""
 _FUNCTION = re.compile(r"cuda[A-Z]|__cuda[A-Z]")
-"""How names of the runtime's functions begin."""
+"""The beginnings of the names of the runtime's functions."""
 _STATIC_RUNTIME = "libcudart.so.6.5"
 
 

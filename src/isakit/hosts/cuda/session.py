@@ -311,7 +311,9 @@ class Session(ProcessDevice):
         Returns the error, for programs that ask for it; many do not, and go on with what was in memory.
         """
         if self.statistics.refuse(kernel) == 1:
-            self.options.tell(f"{kernel} was not launched: {error.why}")
+            from isakit.compile.ptx.syntax import source_name
+
+            self.options.tell(f"{source_name(kernel)} was not launched: {error.why}")
         return error
 
     def _run(self, kernel: LoadedKernel, launch: LaunchRequest, prepared: MachineLaunch) -> Stats:

@@ -1,4 +1,4 @@
-"""What nvcc read otherwise than clang does, respelled in the files of a program; no line moves."""
+"""Respelling of what nvcc read otherwise than clang does, in the files of a program; no line moves."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ _LAUNCH = re.compile(rb"<<([ \t]*)<([^;{}<>]*?)>>([ \t]*)>(?=\s*\()")
 _BETWEEN = rb"(?:\s|static\b|inline\b|extern\b|\"C\")+"
 _KERNEL = re.compile(rb"\b__global__" + _BETWEEN + rb"__device__\b|\b__device__" + _BETWEEN + rb"__global__\b")
 _STRINGS = rb"\"(?:[^\"\\]|\\.|\"(?:\s|//[^\n]*\n)*\")*\""
-_ASSEMBLY = re.compile(rb"\b(?:asm|__asm__|__asm)(?:\s|\bvolatile\b|\b__volatile__\b)*\(\s*" + _STRINGS + rb"\s*:", re.DOTALL)
+_ASSEMBLY = re.compile(
+    rb"\b(?:asm|__asm__|__asm)(?:\s|\bvolatile\b|\b__volatile__\b)*\(\s*" + _STRINGS + rb"\s*:", re.DOTALL
+)
 """Assembly with operands, up to their colon: without any, a % stands for itself."""
 _SPECIAL = re.compile(rb"(?<!%)%(?=(?:laneid|n?warpid|n?smid|gridid|clock(?:64)?|n?tid|n?ctaid|lanemask_\w+|pm\d)\b)")
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[\"<]([^\">\n]+)[\">]", re.MULTILINE)
