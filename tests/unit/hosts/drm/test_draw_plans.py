@@ -201,7 +201,7 @@ def streamed(card: Card, batch: Batch) -> Batch:
         inline = Inline(e)
         words: list[np.ndarray] = []
         for n in np.concatenate(batch.order).tolist() if batch.order else ():
-            for i, form in inline.formats.items():
+            for form in inline.formats.values():
                 stride = e.get("VERTEX_ARRAY_FETCH", form.buffer).STRIDE
                 start = e.address("VERTEX_ARRAY_START", form.buffer) + form.offset + n * stride
                 words.append(memory.read_words(start, -(-form.nbytes // 4)))
