@@ -232,7 +232,7 @@ def _of_chip(name: str) -> tuple[str, str]:
         with suppress(UnknownIsaError):
             return known, instruction_set(known).variant(name).name
     product = next((p for known in VARIANTS if (p := instruction_set(known).product(name))), "")
-    raise UnknownIsaError(f"there is no instruction set {name!r}{product}; there are {', '.join(VARIANTS)}")
+    raise UnknownIsaError(f"there is no instruction set {name[:40]!r}{product}; there are {', '.join(VARIANTS)}")
 
 
 def isa_of_text(text: str, name: str | None = None, variant: str | None = None) -> Isa | None:

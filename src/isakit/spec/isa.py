@@ -289,7 +289,7 @@ class InstructionSet:
             if wanted == v.name or wanted in v.aliases:
                 return v
         raise UnknownIsaError(
-            f"{self.name} has no variant {name!r}{self.product(name)}; it has {', '.join(self.variants)}"
+            f"{self.name} has no variant {name[:40]!r}{self.product(name)}; it has {', '.join(self.variants)}"
         )
 
     def product(self, name: str) -> str:
@@ -367,7 +367,7 @@ class View:
 def instruction_set(name: str) -> InstructionSet:
     """Return the records of an instruction set by its name. Raises UnknownIsaError."""
     if name not in VARIANTS:
-        raise UnknownIsaError(f"there is no instruction set {name!r}; there are {', '.join(VARIANTS)}")
+        raise UnknownIsaError(f"there is no instruction set {name[:40]!r}; there are {', '.join(VARIANTS)}")
     try:
         module = importlib.import_module(f"isakit.arch.{name}")
     except ModuleNotFoundError as e:

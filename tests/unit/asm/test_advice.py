@@ -215,6 +215,13 @@ def test_dead_ends_of_the_other_machines_have_an_answer(isa: str, text: str, ans
     assert answer in str(caught.value)
 
 
+def test_a_very_long_name_of_a_chip_is_cut() -> None:
+    for make in (lambda: isakit.isa("a" * 9000), lambda: isakit.isa("tesla", "a" * 9000)):
+        with pytest.raises(isakit.UnknownIsaError) as caught:
+            make()
+        assert len(str(caught.value)) < 200
+
+
 @pytest.mark.parametrize("name", ["tesla", "vuc", "usse"])
 def test_the_sample_of_an_instruction_set_assembles(name: str) -> None:
     chosen = isakit.isa(name)
