@@ -149,6 +149,10 @@ def test_an_exercise_that_is_checked_and_what_is_told(chromium: Any, site: Site,
         page.click(f"#{name}")
         assert violations(page) == []
         page.keyboard.press("Escape")
+    page.fill("#editor .cm-content", "add b32 $r1 $r999 $r2\n")
+    page.wait_for_selector("#errors summary", timeout=1000 * PATIENCE)
+    assert page.is_visible("#stale")
+    assert violations(page) == []
     page.context.close()
 
 

@@ -152,11 +152,21 @@ def test_what_is_typed_is_assembled_and_errors_stand_where_they_are(page):
     page.keyboard.type("mov b32 $r1 $r2\nadd b32 $r1 $r999 $r2\n")
     until(page, "document.getElementById('verdict').textContent === '1 error'")
     assert "line 2" in page.inner_text("#errors")
+    assert "syntax:" not in page.inner_text("#errors")
+    page.click("#errors summary")
+    assert "syntax:" in page.inner_text("#errors")
+    assert page.is_visible("#stale")
     assert page.locator("#editor .cm-lintRange-error").count() == 1
+    editor.click()
     page.keyboard.press("Control+a")
     page.keyboard.type("mov b32 $r1 $r2\n")
     until(page, "document.getElementById('verdict').textContent === 'assembles'")
     assert page.inner_text("#listing .row .text") == "mov b32 $r1 $r2"
+    for operation, kind in (("add b32", "u32"), ("add f32", "f32")):
+        page.keyboard.press("Control+a")
+        page.keyboard.type(f".kernel {kind}\n.param out ptr\n{operation} $r1 $r0 $r0\n")
+        until(page, "kind => document.getElementById('launch-summary').textContent.includes(`out:${kind}:256`)", kind)
+    assert not page.is_visible("#stale")
 
 
 def test_lines_of_the_text_and_of_the_listing_belong_together(page):
@@ -728,6 +738,22 @@ def test_an_exercise_is_checked(page, answer, wrong):
     page.click("#check")
     until(page, "document.querySelectorAll('#task .verdicts li').length === 3")
     assert page.locator("#task .verdicts .bad").count() == wrong
+
+
+def test_a_page_that_was_shared_keeps_its_files_in_a_reload(page, tmp_path):
+    program = isakit.isa("tesla", "gt200").assemble(lessons.lesson("02-divergence")["source"])
+    (tmp_path / "mine.cubin").write_bytes(write(program, "elf"))
+    page.set_input_files("#file", str(tmp_path / "mine.cubin"))
+    page.wait_for_selector("#programs button:has-text('mine.cubin')", timeout=60_000)
+    page.wait_for_timeout(1500)
+    page.click("#share")
+    page.wait_for_selector("#dialog textarea")
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(1500)
+    page.reload()
+    page.wait_for_selector("body[data-ready]", timeout=60_000)
+    status(page, "as it was: diverge")
+    assert "#" in page.url
 
 
 def test_text_files_breakpoints_and_panes_survive_a_reload(page, tmp_path):

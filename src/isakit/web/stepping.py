@@ -113,7 +113,11 @@ class Stepping:
                 s.last_write(where)
             case _:
                 raise IsakitError(f"no move {how!r}; there are {', '.join(MOVES)}")
-        return self.state()
+        state = self.state()
+        if state["reason"] == "interrupt" and time.monotonic() > self._deadline:
+            place = f"{state['unit']} {state['position']}"
+            state["text"] = f"interrupted after {self.seconds:g} s, at {place}; Run goes on from here"
+        return state
 
     def _remember(self) -> None:
         s = self.session

@@ -50,6 +50,7 @@ def test_what_takes_too_long_is_interrupted_and_the_launch_is_kept():
             if "result" in got:
                 break
         assert got["result"]["reason"] == "interrupt", got
+        assert got["result"]["text"].startswith("interrupted after 4 s, at instruction "), got
         assert (await tabs.ask(tab, "state", {}))["result"]["finished"] is False
 
     carried_out(test, Limits(seconds=4, grace=30, arrive=600))

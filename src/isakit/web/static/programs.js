@@ -23,6 +23,7 @@ let machine = "tesla";  // of the program that was chosen last
 
 export async function choose(unit) {
   page.unit = unit;
+  $("stale").hidden = true;
   page.state = null;  // now, and not below: it may be launched before all of it is shown
   remember.soon();
   showUnits();
@@ -46,6 +47,13 @@ export async function choose(unit) {
 
 let checks = 0;
 
+// An error with what helps most; what else could stand there is folded.
+function complaint({line, message, notes: [first, ...more]}) {
+  const place = make("button", {type: "button", onclick: () => editor.go(line)}, `line ${line}`);
+  return make("li", {}, place, ` ${message}${first ? `; ${first}` : ""}`,
+    more.length ? make("details", {}, make("summary", {}, "more"), ...more.map((note) => make("div", {}, note))) : null);
+}
+
 export async function check() {
   const mine = ++checks;
   const shown = page.unit;
@@ -62,8 +70,9 @@ export async function check() {
   }
   if (mine !== checks) return;
   editor.errors(answer.diagnostics);
-  $("errors").replaceChildren(...answer.diagnostics.map((d) => make("li", {}, make("button", {type: "button", onclick: () => editor.go(d.line)}, `line ${d.line}`), ` ${[d.message, ...d.notes].join("; ")}`)));
+  $("errors").replaceChildren(...answer.diagnostics.map(complaint));
   const wrong = answer.diagnostics.length;
+  $("stale").hidden = !wrong || answer.units.length > 0 || page.unit?.file !== "editor";
   verdict(wrong ? `${wrong} error${wrong === 1 ? "" : "s"}` : "assembles", wrong ? "bad" : "good");
   showPtx(answer.ptx);
   if ($("language").value === "text") {

@@ -10,10 +10,18 @@ import {isShown, panes, refresh, show} from "./views.js";
 
 // --- the form ---
 
+const LOOKED_AT = 200;  // instructions
+
+// What arrays hold of which nothing is said: floats where the program computes with any.
+function element() {
+  const texts = Array.from({length: Math.min(listing.total, LOOKED_AT)}, (_, k) => listing.line(k)?.text ?? "");
+  return texts.some((text) => /\bf32\b/.test(text)) ? "f32" : "u32";
+}
+
 function example(p) {
   if (/^(f32|f64)$/.test(p.kind)) return `${p.kind}:1.0`;
   if (p.kind.endsWith("*")) return `out:${p.kind.slice(0, -1)}:256`;
-  if (p.kind.startsWith("ptr") || (!p.kind && p.size === 4)) return "out:f32:256";
+  if (p.kind.startsWith("ptr") || (!p.kind && p.size === 4)) return `out:${element()}:256`;
   return `i${8 * p.size}:1`;
 }
 

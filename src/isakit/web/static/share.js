@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import {$, download, make, say} from "./dom.js";
-import {page, tell, trying} from "./page.js";
+import {page, remember, tell, trying} from "./page.js";
 import {editor, listing} from "./parts.js";
 import {choose, machineChosen, mayGo, openFiles, room, showFiles, showUnits, write} from "./programs.js";
 import {rememberedProjects, restoreProjects} from "./project.js";
@@ -103,6 +103,7 @@ const current = () => ({
 export async function share() {
   const fragment = await encode(current());
   history.replaceState(null, "", `#${fragment}`);
+  remember.soon();  // under the new address: what is loaded again is this page, with its files
   // The address of a server holds its user's token, and is of use on this machine only: the part after # is handed on.
   const open = document.documentElement.dataset.backend === "page";
   const shared = open ? location.href : `#${fragment}`;
