@@ -1,4 +1,7 @@
-"""Random loops of Cg and GLSL: compiled and run, they give what their trees give step by step."""
+"""Random loops of Cg and GLSL: compiled and run, they give what their trees give step by step.
+
+Read as statements, as Vita3K reads them, the programs go the same ways.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from isakit.compile.shading.compiled import build_shader
 from isakit.errors import CompileError
 from support.farm.campaign import Campaign, Wrong, pieces_left_out
 from support.generators.loop_programs import loop_program, results, text_of
+from support.oracles.statement_paths import StatementPaths
 
 LANES = 8
 
@@ -31,6 +35,9 @@ def _check(case: dict[str, Any]) -> Iterator[str]:
             raise Wrong(f"refused: {e}") from e
         yield "too large"
         return
+    paths = StatementPaths(list(shader.primary))
+    if any(paths.by_jumps(r, 400) != paths.by_statements(r, 400) for r in range(4)):
+        raise Wrong("read as statements, it goes other ways")
     read = {"n": np.array([n])} if any(p.name == "n" for p in shader.parameters) else {}
     got = usse.run(shader, varyings={"texcoord0": xy.astype(np.float32)}, uniforms=read, count=LANES)
     for lane, (x, y) in enumerate(xy.tolist()):

@@ -24,6 +24,18 @@ def split_critical_edges(f: Function) -> None:
     f.blocks = out
 
 
+def jump_past_empty_blocks(f: Function) -> None:
+    """Let jumps forward to a block without anything but a jump lead to where that does, before values are made phis."""
+    at = {b: k for k, b in enumerate(f.blocks)}
+    for b in reversed(f.blocks):
+        while b.term[0] == "jump":
+            s: Block = b.term[1]
+            if s.ins or s.env or s.term[0] != "jump" or not at[b] < at[s] < at[s.term[1]]:
+                break
+            b.marks += s.marks
+            b.term = s.term
+
+
 def merge_straight_blocks(f: Function) -> None:
     """Merge each block with its only successor, if that has no other predecessor."""
     gone: set[Block] = set()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
+
 from isakit.compile.ir import Const, Function, IrValue
 from isakit.compile.shading.emitter import TRUE, Values
-from isakit.compile.shading.lower_expressions import ExpressionLowering, Lowered, has_effects
+from isakit.compile.shading.jumps import JumpLowering, Level
+from isakit.compile.shading.lower_expressions import Lowered, has_effects
 from isakit.compile.shading.source import ShaderSources, ShadingError
 from isakit.compile.shading.typed import (
     Changes,
@@ -29,7 +33,6 @@ from isakit.compile.shading.typed import (
     variables_of,
 )
 from isakit.compile.shading.types import VOID, Numeric
-from isakit.compile.shading.variables import Meeting
 from isakit.compile.vector_ops import DISCARD
 
 LONGEST_UNROLLED = 64
@@ -41,15 +44,15 @@ MOST_OPERATIONS = 1 << 16
 DEEPEST_CALL = 40
 
 
-class Lowering(ExpressionLowering):
+class Lowering(JumpLowering):
     """Lowers the statements of one program into a function."""
 
     def __init__(self, name: str, stage: str, sources: ShaderSources) -> None:
         super().__init__(Function(name))
         self.stage, self.sources = stage, sources
-        self.returns: list[tuple[Meeting, list[int]]] = []
-        self.breaks: list[Meeting] = []
-        self.continues: list[Meeting] = []
+        self.returns: list[tuple[Level, list[int]]] = []
+        self.breaks: list[Level] = []
+        self.continues: list[Level] = []
         self.turns = 1
         self.made = 0
         self.counted = self.b.block, 0
@@ -76,10 +79,17 @@ class Lowering(ExpressionLowering):
     def do_TypedBlock(self, s: TypedBlock) -> None:
         if s.scope:
             self.scopes.append([])
-        for x in s.statements:
-            self.run(x)
+        self.in_order(s.statements)
         if s.scope:
             self.forget(self.scopes.pop())
+
+    def in_order(self, statements: Sequence[TypedStatement]) -> None:
+        """Lower statements that follow each other."""
+        last = self.last
+        for k, x in enumerate(statements, 1):
+            self.last = last and k == len(statements)
+            self.run(x)
+        self.last = last
 
     def do_TypedDeclare(self, s: TypedDeclare) -> None:
         v = s.variable
@@ -101,23 +111,21 @@ class Lowering(ExpressionLowering):
         if s.no is None and self.stage == "fragment" and _only_discards(s.yes):
             self.b.emit(DISCARD, [p], ())
             return
-        yes, no, after = self.meeting(), self.meeting(), self.meeting()
-        if s.no is None:
-            no = after
-        self.fork(p, yes, no)
-        self.enter(yes)
-        self.run(s.yes)
-        if s.no is not None:
-            self.go(after)
-            self.enter(no)
-            self.run(s.no)
-        self.enter(after)
+        with self.level("if", self.last) as level:
+            yes, no = self.meeting(), self.meeting() if s.no is not None else level.after
+            self.fork(p, yes, no)
+            self.enter(yes)
+            self.run(s.yes)
+            if s.no is not None:
+                self.go(level.after)
+                self.enter(no)
+                self.run(s.no)
 
     def do_TypedReturn(self, s: TypedReturn) -> None:
         target, slots = self.returns[-1]
         if s.value is not None:
             self.put_all(slots, self.value(s.value))
-        self.go(target)
+        self.leave(target)
 
     def do_TypedLeave(self, s: TypedLeave) -> None:
         if s.word == "discard":
@@ -125,35 +133,34 @@ class Lowering(ExpressionLowering):
                 raise ShadingError(s.pos, "only a fragment program has a pixel to discard", 7)
             self.b.emit(DISCARD, [TRUE], ())
         else:
-            self.go((self.breaks if s.word == "break" else self.continues)[-1])
+            self.leave((self.breaks if s.word == "break" else self.continues)[-1])
 
     def do_TypedSwitch(self, s: TypedSwitch) -> None:
         value = self.one(s.value)
-        after = self.meeting()
-        bodies = [self.meeting() for _ in s.cases]
-        default = after
-        for (labels, _), body in zip(s.cases, bodies, strict=True):
-            for label in labels:
-                if label is None:
-                    default = body
-                    continue
-                p = self.compare("==", value, Const(label))
-                following = self.meeting()
-                if isinstance(p, Const):
-                    if p.value:
-                        self.go(body)
-                        self.enter(following)
-                    continue
-                self.fork(p, body, following)
-                self.enter(following)
-        self.go(default)
-        self.breaks.append(after)
-        for (_, statements), body in zip(s.cases, bodies, strict=True):
-            self.enter(body)
-            for x in statements:
-                self.run(x)
-        self.breaks.pop()
-        self.enter(after)
+        ways = [(labels, _up_to_leave(s, k)) for k, (labels, _) in enumerate(s.cases)]
+        ways.sort(key=lambda way: None in way[0])
+        with self.level("block", self.last) as level, ExitStack() as conditions:
+            self.breaks.append(level)
+            conditions.callback(self.breaks.pop)
+            for labels, statements in ways:
+                p = TRUE if None in labels else self._any_label(value, labels)
+                if not isinstance(p, Const):
+                    way = conditions.enter_context(self.level("if", self.last))
+                    yes, no = self.meeting(), self.meeting()
+                    self.fork(p, yes, no)
+                    self.enter(yes)
+                    self.in_order(statements)
+                    self.go(way.after)
+                    self.enter(no)
+                elif p.value:
+                    self.in_order(statements)
+                    break
+
+    def _any_label(self, value: IrValue, labels: Sequence[int | None]) -> IrValue:
+        p, *others = (self.compare("==", value, Const(label)) for label in labels if label is not None)
+        for q in others:
+            p = self.either(p, q)
+        return p
 
     # --- loops -------------------------------------------------------------------------------------------------------
     def do_TypedLoop(self, s: TypedLoop) -> None:
@@ -168,54 +175,51 @@ class Lowering(ExpressionLowering):
         self.forget(self.scopes.pop())
 
     def _unrolled(self, s: TypedLoop, turns: int) -> None:
-        after = self.meeting()
-        self.breaks.append(after)
         self.turns *= max(1, turns)
-        for _ in range(turns):
-            following = self.meeting()
-            self.continues.append(following)
-            self.run(s.body)
-            self.continues.pop()
-            self.enter(following)
-            if s.step is not None and not self.dead:
-                self.value(s.step)
-            if self.dead:
-                break
+        with self.level("block", self.last) as level:
+            self.breaks.append(level)
+            for _ in range(turns):
+                with self.level("block") as turn:
+                    self.continues.append(turn)
+                    self.run(s.body)
+                    self.continues.pop()
+                if s.step is not None and not self.dead:
+                    self.value(s.step)
+                if self.dead:
+                    break
+            self.breaks.pop()
         self.turns //= max(1, turns)
-        self.breaks.pop()
-        self.enter(after)
 
     def _looped(self, s: TypedLoop) -> None:
-        head, step, after = self.meeting(), self.meeting(), self.meeting()
+        head = self.meeting()
         self.known = kept = self._kept(s.changed | s.stepped)
         self.go(head)
         head.known = [dict(kept)]
         self.enter(head)
-        if not s.after:
-            self._leave_unless(s.condition, after)
-        self.breaks.append(after)
-        self.continues.append(step)
-        self.run(s.body)
-        self.continues.pop()
-        self.breaks.pop()
-        self.enter(step)
-        if not self.dead:
-            if s.step is not None:
+        with self.level("loop", self.last) as level:
+            if not s.after:
+                self._leave_unless(s.condition, level)
+            self.breaks.append(level)
+            with self.level("block") as turn:
+                self.continues.append(turn)
+                self.run(s.body)
+                self.continues.pop()
+            self.breaks.pop()
+            if s.step is not None and not self.dead:
                 self.value(s.step)
-            if s.after:
-                self._leave_unless(s.condition, after)
+            if s.after and not self.dead:
+                self._leave_unless(s.condition, level)
             if not self.dead:
                 self.b.block.term = ("jump", head.block)
                 self.dead = True
-        self.known = {}
-        self.enter(after)
+            self.known = {}
 
     def _kept(self, changed: Changes) -> dict[int, Const]:
         """Return what is known of the variables that a loop does not change."""
         forgotten = {n for v in variables_of(changed) for n in self.places.get(v, [])}
         return {n: c for n, c in self.known.items() if n not in forgotten}
 
-    def _leave_unless(self, condition: Typed | None, after: Meeting) -> None:
+    def _leave_unless(self, condition: Typed | None, loop: Level) -> None:
         """Leave a loop where its condition does not hold."""
         if condition is None:
             return
@@ -223,10 +227,10 @@ class Lowering(ExpressionLowering):
         p = self.one(condition)
         if isinstance(p, Const):
             if not p.value:
-                self.go(after)
+                self.leave(loop)
             return
         inside = self.meeting()
-        self.fork(p, inside, after)
+        self.fork(p, inside, loop.after)
         self.enter(inside)
 
     def _turns(self, s: TypedLoop) -> int | None:
@@ -317,30 +321,29 @@ class Lowering(ExpressionLowering):
     def body(self, f: TypedFunction) -> Values:
         """Emit the statements of a function up to its end; returns its result."""
         assert f.body is not None
-        after = self.meeting()
         slots = [] if f.result is VOID else self.variable_slots(f.result)
         for n, v in zip(slots, self.nothing(f.result), strict=True):
             self.put(n, v)
         loops = self.breaks, self.continues
         self.breaks, self.continues = [], []
-        self.returns.append((after, slots))
+        result: Values | None = None
         *most, last = f.body.statements or [TypedBlock(f.pos, [])]
-        for s in most:
-            self.run(s)
-        if isinstance(last, TypedReturn) and not self.dead and not after.known:
-            self.at(last.pos)
-            values = [] if last.value is None else self.value(last.value)
-            if not after.known:  # the one way out
-                self.returns.pop()
-                self.breaks, self.continues = loops
-                return values
-            self.put_all(slots, values)
-        else:
-            self.run(last)
-        self.returns.pop()
+        with self.level("block") as level:
+            self.returns.append((level, slots))
+            self.last = isinstance(last, TypedReturn) and last.value is None
+            self.in_order(most)
+            self.last = True
+            if isinstance(last, TypedReturn) and not self.dead and not level.after.known:
+                self.at(last.pos)
+                result = [] if last.value is None else self.value(last.value)
+                if level.after.known:
+                    self.put_all(slots, result)
+                    result = None
+            else:
+                self.run(last)
+            self.returns.pop()
         self.breaks, self.continues = loops
-        self.enter(after)
-        return [self.get(n) for n in slots]
+        return [self.get(n) for n in slots] if result is None else result
 
     # --- what expressions ask for ------------------------------------------------------------------------------------
     def clip(self, t: Typed) -> Values:
@@ -363,3 +366,19 @@ def _counter(step: Typed) -> ShaderVariable | None:
     """Return the variable that a loop counts with, None where it has none."""
     target = step.target if isinstance(step, TypedStep | TypedAssign) else None
     return target.variable if isinstance(target, TypedName) else None
+
+
+def _up_to_leave(s: TypedSwitch, first: int) -> list[TypedStatement]:
+    """Return the statements from one case on to where the switch is left."""
+    found: list[TypedStatement] = []
+    for _, statements in s.cases[first:]:
+        found += statements
+        if statements and _leaves(statements[-1]):
+            break
+    return found
+
+
+def _leaves(s: TypedStatement) -> bool:
+    if isinstance(s, TypedBlock):
+        return bool(s.statements) and _leaves(s.statements[-1])
+    return isinstance(s, TypedReturn) or (isinstance(s, TypedLeave) and s.word != "discard")

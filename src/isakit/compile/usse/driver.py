@@ -11,7 +11,7 @@ from isakit.compile.lower.allocate import Allocation, OutOfRegistersError, alloc
 from isakit.compile.lower.form import MFunction, VReg
 from isakit.compile.lower.liveness import BlockLiveness
 from isakit.compile.lower.tidy import lay_out_blocks, remove_empty_blocks
-from isakit.compile.passes.edges import merge_straight_blocks, split_critical_edges
+from isakit.compile.passes.edges import jump_past_empty_blocks, merge_straight_blocks, split_critical_edges
 from isakit.compile.passes.schedule import RegisterNeeds, recompute, schedule_for_registers
 from isakit.compile.passes.ssa import construct_ssa
 from isakit.compile.passes.values import eliminate_common_subexpressions, eliminate_dead_code
@@ -51,6 +51,7 @@ from isakit.errors import DefinitionError
 
 Pass = Callable[[Function], None]
 EARLY: tuple[Pass, ...] = (
+    jump_past_empty_blocks,
     construct_ssa,
     predicate_discards,
     eliminate_common_subexpressions,
@@ -236,9 +237,12 @@ def _attempt(
     remove_empty_blocks(m)
     convert_ifs_to_guards(m)
     remove_empty_blocks(m)
-    lay_out_blocks(m)
+    looped = bool(m.back_edges())
+    if not looped:
+        lay_out_blocks(m)
     _end_once(m)
-    shape_loops(m)
+    if looped:
+        shape_loops(m)
     return ProgramCode(m, registers, literals, s)
 
 

@@ -1,4 +1,4 @@
-"""The form of loops in a shader: an unconditional jump leads back to an instruction, a condition leads forward.
+"""The form of loops in a shader: an unconditional jump leads back to an instruction, all others right behind the loop.
 
 Vita3K's recompiler looks for that form: it gives up on a loop to whose beginning no unconditional jump leads, and
 misses one that begins with a jump or is the beginning of an `else`. A jump right before the place that a condition
@@ -8,17 +8,22 @@ none does.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 from isakit.compile.ir import Loc
 from isakit.compile.lower.form import MBlock, MFunction, MIns
 from isakit.compile.usse import instructions as hw
+from isakit.flow.dominators import Dominators
 from isakit.flow.graph import reachable
+from isakit.flow.loops import natural_loops
 
 
 def shape_loops(m: MFunction) -> None:
-    """Give the loops of a program whose blocks are in their last order this form."""
+    """Give the loops of a program whose blocks are in the order of their statements this form."""
+    _begin_with_heads(m)
     _end_loops(m)
+    _leave_behind(m)
     _jump_back_always(m)
     _begin_with_instructions(m)
     _part_jumps(m)
@@ -44,6 +49,18 @@ def _lead(b: MBlock, s: MBlock, new: MBlock) -> None:
         b.edges[new] = b.edges.pop(s)
 
 
+def _begin_with_heads(m: MFunction) -> None:
+    """Move what stands before the block by which a loop is entered behind the loop's last block."""
+    for head, inside in natural_loops(Dominators(m.blocks[0], lambda b: b.succs)).items():
+        order = [b for b in m.blocks if b in inside]
+        k = order.index(head)
+        if k:
+            at = _places(m)
+            first, last = at[order[0]], at[order[-1]]
+            others = [b for b in m.blocks[first : last + 1] if b not in inside]
+            m.blocks[first : last + 1] = [*order[k:], *order[:k], *others]
+
+
 def _end_loops(m: MFunction) -> None:
     """Move what stands within a loop, and is what follows all its ends, behind it."""
     for head in list(m.blocks):
@@ -59,6 +76,49 @@ def _end_loops(m: MFunction) -> None:
         if others and len(exits) == 1 and exits <= set(others):
             within = [b for b in m.blocks[start : last + 1] if b in inside]
             m.blocks[start : last + 1] = within + others
+
+
+def _leave_behind(m: MFunction) -> None:
+    """Let all jumps out of a loop lead right behind it, from where one leads on."""
+    loops = natural_loops(Dominators(m.blocks[0], lambda b: b.succs))
+
+    def put(place: int, new: MBlock) -> None:
+        m.blocks.insert(place, new)
+        for inside in loops.values():
+            if new.succs[0] in inside:
+                inside.add(new)
+
+    for inside in sorted(loops.values(), key=len):
+        m.connect()
+        _take_in(m, _span(m, inside), put)
+        within = _span(m, inside)
+        after = _places(m)[within[-1]] + 1
+        outside = {s for b in within for s in b.succs}.difference(within)
+        if len(outside) == 1 and m.blocks[after : after + 1] != [to := outside.pop()]:
+            behind = _nothing(m, to.loc, to)
+            for b in within:
+                _lead(b, to, behind)
+            put(after, behind)
+
+
+def _span(m: MFunction, inside: set[MBlock]) -> list[MBlock]:
+    """Return all blocks from the first to the last of some."""
+    places = [k for k, b in enumerate(m.blocks) if b in inside]
+    return m.blocks[places[0] : places[-1] + 1]
+
+
+def _take_in(m: MFunction, within: list[MBlock], put: Callable[[int, MBlock], None]) -> None:
+    """Move what is done on one way out of a loop, before all ways out meet, to where that way leaves the loop."""
+    at, end = _places(m), within[-1]
+    meeting = max(at[s] for b in within for s in b.succs)
+    between = m.blocks[at[end] + 1 : meeting]
+    if not between or any(len(b.preds) > 1 or b.preds[0] not in (*within, *between) for b in between):
+        return
+    if end.cond is not None:
+        put(meeting, _between(m, end, next(s for s in end.succs if s in within)))
+    for b in reversed(between):
+        m.blocks.remove(b)
+        m.blocks.insert(m.blocks.index(b.preds[0]) + 1, b)
 
 
 def _jump_back_always(m: MFunction) -> None:

@@ -170,12 +170,12 @@ class SpirvProgram(NumberInstructions):
                 self.phis[i.word(1)] = self.variable_slots(self.module.type(i.word(0)))
         after = self.meeting()
         slots = [] if f.result is VOID else self.variable_slots(f.result)
-        self.returns.append((after, slots))
+        self.ends.append((after, slots))
         self.go(self.blocks[f.blocks[0].label])
         merges = _merges(f)
         for b in f.blocks:
             self._block(f, b, merges)
-        self.returns.pop()
+        self.ends.pop()
         self.frame, self.blocks, self.phis, self.current = outer
         self.enter(after)
         self.depth -= 1
@@ -226,14 +226,14 @@ class SpirvProgram(NumberInstructions):
         elif name == "Switch":
             self._switch(i, f)
         elif name == "ReturnValue":
-            after, slots = self.returns[-1]
+            after, slots = self.ends[-1]
             got = self.typed(i.word(0))
             if got.type != f.result:
                 raise ShadingError(self.pos, "a function returns a value of another type")
             self.put_all(slots, self.value(got))
             self.go(after)
         elif name == "Return":
-            self.go(self.returns[-1][0])
+            self.go(self.ends[-1][0])
         else:
             if name != "Unreachable":
                 self._discard()

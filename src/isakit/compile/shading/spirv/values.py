@@ -68,6 +68,7 @@ class SpirvValues(Program):
         self.pos = 0
         self.used_names: set[str] = set()
         self.exit = self.meeting()
+        self.ends: list[tuple[Meeting, list[int]]] = []
 
     def typed(self, n: int) -> Typed:
         """Return what an id is: a value, or the place that a pointer points to. Raises ShadingError."""

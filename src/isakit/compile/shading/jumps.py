@@ -1,0 +1,104 @@
+"""Jumps out of statements, in the form that Vita3K's recompiler takes them in.
+
+It reads the ways of a program as statements in each other. It knows a jump out of a loop from anywhere within it, and
+takes any other jump forward for the end of a `then`, up to whose target the `else` goes: if that jump leaves a second
+`if` too, what stands behind that is executed though it is jumped over. A jump that leaves more therefore sets a flag,
+leaves what it may, and goes on from there where the flag is set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from isakit.compile.ir import Const, Function
+from isakit.compile.shading.emitter import TRUE
+from isakit.compile.shading.lower_expressions import ExpressionLowering
+from isakit.compile.shading.types import BOOL, Numeric
+from isakit.compile.shading.variables import Meeting
+
+FALSE = Const(0, "p")
+
+
+class Level:
+    """Statements that are left together.
+
+    Attributes:
+        kind: "if" (one way of a condition), "loop" (with a jump back), or "block" (what is put in a place).
+        after: what follows.
+        last: nothing stands between its end and the end of the level around it.
+        flag: the variable that is true while a jump to `after` is on its way.
+        passed: levels whose jumps come by behind this one.
+    """
+
+    def __init__(self, kind: str, after: Meeting, flag: int, last: bool) -> None:
+        self.kind, self.after, self.flag, self.last = kind, after, flag, last
+        self.passed: list[Level] = []
+
+
+class JumpLowering(ExpressionLowering):
+    """Keeps the levels around the statement that is lowered, outermost first."""
+
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
+        self.levels: list[Level] = []
+        self.last = True
+        """Nothing follows in the innermost level."""
+
+    @contextmanager
+    def level(self, kind: str, last: bool = False) -> Generator[Level, None, None]:
+        """Lower statements that can be left together; then go on behind them."""
+        (flag,) = self.variable_slots(Numeric(BOOL))
+        level = Level(kind, self.meeting(), flag, last)
+        self.put(flag, FALSE)
+        self.levels.append(level)
+        outer, self.last = self.last, True
+        yield level
+        self.last = outer
+        self.levels.pop()
+        if self.dead or level.after.known:
+            self.enter(level.after)
+        self.known.pop(flag, None)
+        for other in level.passed:
+            self._go_on(other)
+
+    def _go_on(self, target: Level) -> None:
+        """Leave a level from here where a jump out of it is on its way."""
+        if self.dead:
+            return
+        p = self.get(target.flag)
+        if isinstance(p, Const):
+            if p.value:
+                self.leave(target)
+            return
+        onward, rest = self.meeting(), self.meeting()
+        self.fork(p, onward, rest)
+        self.enter(onward)
+        self.levels.append(Level("if", rest, target.flag, last=False))
+        self.leave(target)
+        self.levels.pop()
+        self.enter(rest)
+        self.put(target.flag, FALSE)
+
+    def leave(self, target: Level) -> None:
+        """Jump to what follows a level around here; the code after the jump is unreachable."""
+        if self.dead:
+            return
+        through = self._farthest(self.levels.index(target))
+        if through is not target:
+            self.put(target.flag, TRUE)
+            if target not in through.passed:
+                through.passed.append(target)
+        self.go(through.after)
+
+    def _farthest(self, outermost: int) -> Level:
+        """Return the level that one jump can leave on the way out of another one."""
+        ifs = 0
+        for k in range(len(self.levels) - 1, outermost - 1, -1):
+            level = self.levels[k]
+            if level.kind == "loop" or k == outermost:
+                return level
+            ifs += level.kind == "if"
+            if ifs > 1 and not level.last:
+                return level
+        raise AssertionError

@@ -1,0 +1,78 @@
+"""Jumps out of loops, ifs and functions: programs go the same way where they are read as statements in each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import isakit
+from isakit import usse
+from isakit.codec.instruction import Instruction
+from support.generators.loop_programs import loop_program, text_of
+from support.oracles.statement_paths import StatementPaths
+
+COSTLY = "s = sin(s * c.zwxy) + cos(s.yzwx * n) + exp(s * 0.25) * s.wzyx + sqrt(abs(s));"
+SOURCES = {
+    "a return in a loop": "for (int i = 0; i < k; i++) { s += c; if (s.x > n) return s; } COSTLY",
+    "a return in two loops": """for (int i = 0; i < k; i++) {
+        for (int j = 0; j < i; j++) { s += c; if (s.x > n) return s.yxwz; }
+        s *= 0.5; } COSTLY""",
+    "a return in a loop of a function": "for (int i = 0; i < k; i++) { s += c * f(i); if (s.y > n) break; } COSTLY",
+    "a return in two ifs": "if (c.x > n) { COSTLY if (s.y > n) { COSTLY return s; } COSTLY } COSTLY",
+    "a return in an else": "if (c.x > n) { COSTLY if (s.y > n) { COSTLY } else { COSTLY return s; } COSTLY } COSTLY",
+    "the next turn from two ifs": """for (int i = 0; i < k; i++) {
+        if (s.x > n) { COSTLY if (s.y > n) { s += 1; continue; } COSTLY } s += c; }""",
+    "a break out of turns that are written out": """for (int i = 0; i < 3; i++) {
+        if (s.x > n) { COSTLY if (s.y > n) { COSTLY break; } COSTLY } COSTLY }""",
+    "a switch": """for (int i = 0; i < k; i++) { switch (i & 3) {
+        case 0: COSTLY if (s.x > n) { COSTLY break; } COSTLY break;
+        case 1: case 3: COSTLY if (s.y > n) continue; COSTLY break;
+        default: if (s.z > n) return s; COSTLY } s += c; }""",
+    "a loop at the end of a then": "if (c.x > n) { for (int i = 0; i < k; i++) s += c; } else { COSTLY } COSTLY",
+    "a break after statements": """for (int i = 0; i < k; i++) {
+        s *= 0.5; if (s.x < n) { COSTLY break; } } COSTLY""",
+}  # fmt: skip
+HEAD = """uniform float n; uniform int k;
+float f(int i) { for (int j = 0; j < i; j++) { if (j * n > 3) return j; } return n + 1; }
+float4 main(float4 c : COLOR) : COLOR { float4 s = c; """
+
+
+def agrees(code: list[Instruction]) -> None:
+    """Check that a program goes the same ways by its jumps and where it is read as statements."""
+    paths = StatementPaths(code)
+    for seed in range(24):
+        assert paths.by_jumps(seed, 400) == paths.by_statements(seed, 400), seed
+
+
+@pytest.mark.parametrize("statements", SOURCES.values(), ids=SOURCES.keys())
+def test_ways_out_are_those_of_statements(statements: str) -> None:
+    text = f"{HEAD}{statements.replace('COSTLY', COSTLY)} return s; }}"
+    agrees(list(isakit.compile_shader(text, stage="fragment", language="cg").primary))
+
+
+@pytest.mark.parametrize("seed", [3, 10, 28, 31, 43, 53, 56, 88, 146])
+def test_random_loops_are_read_as_statements(seed: int) -> None:
+    text = text_of(loop_program(seed), "cg")
+    agrees(list(isakit.compile_shader(text, stage="fragment", language="cg", target="f32x4").primary))
+
+
+SWITCH = """uniform int k; float4 main(float4 c : COLOR) : COLOR { float4 s = 0;
+switch (k) { case 0: s.x = 1; case 1: s.y = 2; break; default: s.z = 3; case 2: case 5: s.w = 4; break;
+case 3: return 9; case 4: { if (c.x > 0.5) break; s.x = 6; } }
+return s; }"""
+FOUND = {0: [1, 2, 0, 0], 1: [0, 2, 0, 0], 2: [0, 0, 0, 4], 3: [9, 9, 9, 9], 4: [6, 0, 0, 0], 5: [0, 0, 0, 4],
+         6: [0, 0, 3, 4]}  # fmt: skip
+
+
+def test_cases_go_on_with_the_next_one() -> None:
+    shader = isakit.compile_shader(SWITCH, stage="fragment", language="cg", target="f32x4")
+    for k, want in FOUND.items():
+        got = usse.run(shader, varyings={"color0": np.zeros((1, 4), np.float32)}, uniforms={"k": k}, count=1)
+        assert got["color"][0].tolist() == want, k
+
+
+def test_loops_without_an_end_compile() -> None:
+    text = f"{HEAD} if (k > 3) for (;;) {{ while (s.x < n) s += c; s *= 0.5; }} return s; }}"
+    agrees(list(isakit.compile_shader(text, stage="fragment", language="cg").primary))
+    endless = f"{HEAD} for (;;) {{ s *= 0.5; while (s.x < n) s += c; }} }}"
+    isakit.compile_shader(endless, stage="fragment", language="cg")
