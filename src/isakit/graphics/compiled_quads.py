@@ -174,8 +174,9 @@ _pixels: dict[tuple[Any, Host], int] = {}
 _lock = threading.Lock()
 MAKING = 1 << 17
 """Pixels from which on it pays to make a function; one that is on disk is used at once."""
-LEAST = 1 << 8
-"""Pixels that a draw counts for at least: array code takes about as long for fewer."""
+LEAST = 1 << 12
+"""Pixels that a draw counts for at least: array code takes about as long for fewer, some milliseconds. Making a
+function takes twenty to fifty."""
 KIND = "pixels"
 
 

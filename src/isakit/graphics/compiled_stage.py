@@ -33,7 +33,7 @@ from isakit.machine.tesla.launch import Launch, Stats
 
 MOST_RECORDS = 1 << 26
 """Bytes of records that a thread keeps; most of them are room for divergence stacks, and never touched."""
-MOST_TABLES = 16
+MOST_TABLES = 64
 """Sets of textures for which a launch keeps its table."""
 BRIEF = 1 << 17
 """Instructions of warps that are over before somebody who interrupts them would notice."""

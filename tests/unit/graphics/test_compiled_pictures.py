@@ -159,14 +159,30 @@ def test_a_program_that_faults_does_so_with_the_reference_engines_words() -> Non
     assert words[0] == words[1]
 
 
-def test_small_draws_make_no_code_until_there_were_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(kind: str, key: str) -> None:
         """An empty cache."""
 
     monkeypatch.setattr(compiled_quads, "read_object", nothing)
-    monkeypatch.setattr(compiled_quads, "MAKING", 1000)
-    q = InputsKey((PositionInput("x"),), ((0, False),), False, PrimitiveFacts(False, False, False, False, True), 0.0625)
-    assert [inputs_function(q, host(), 400) is not None for _ in range(4)] == [False, False, True, True]
+
+
+def asked(place: float) -> InputsKey:
+    shape = PrimitiveFacts(False, False, False, False, True)
+    return InputsKey((PositionInput("x"),), ((0, False),), False, shape, place)
+
+
+def test_draws_make_no_code_until_they_have_had_many_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_disk(monkeypatch)
+    monkeypatch.setattr(compiled_quads, "MAKING", 10_000)
+    q = asked(0.0625)
+    assert [inputs_function(q, host(), 5000) is not None for _ in range(4)] == [False, True, True, True]
+
+
+def test_draws_of_few_pixels_make_code_after_some_tens(monkeypatch: pytest.MonkeyPatch) -> None:
+    without_disk(monkeypatch)
+    q = asked(0.03125)
+    made = [inputs_function(q, host(), 3) is not None for _ in range(50)]
+    assert 20 <= made.index(True) < 40
 
 
 FORKED = """

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from isakit.graphics import compiled_stage
 from isakit.graphics.draw_state import DrawState
 from isakit.graphics.pipeline import FEW_LANES
 from isakit.graphics.stage_engine import StageEngine
@@ -58,6 +59,31 @@ def test_draws_of_the_same_programs_have_their_own_inputs() -> None:
     for k, (mine, reference) in enumerate(zip(drawn("llvm"), drawn("reference"), strict=True)):
         assert (mine[0] == reference[0]).all(), k
         assert mine[1] == reference[1], k
+
+
+def test_tables_of_as_many_textures_as_a_scene_has_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+    table = compiled_stage.TextureTable
+
+    def counted(*given: Any) -> Any:
+        made.append(1)
+        return table(*given)
+
+    pipeline = Pipeline(8, 8, engine="llvm")
+    textures = [Texture(np.full((2, 2, 4), k, np.uint8)) for k in range(40)]
+    vertex = VertexShader(VERTEX, constants=bytes(8))
+    fragment = FragmentShader(FRAGMENT, inputs=[(4, "linear"), (5, "linear")], constants=bytes(4))
+    corners = np.array([[-1, -1, 0, 1], [3, -1, 0, 1], [-1, 3, 0, 1]], np.float32)
+
+    def scene() -> None:
+        for t in textures:
+            pipeline.draw("triangles", vertex, fragment, [corners, corners], textures={0: t})
+
+    scene()
+    monkeypatch.setattr(compiled_stage, "TextureTable", counted)
+    scene()
+    assert len(made) <= 1  # what a launch begins with is its own
+    assert pipeline.image().any()
 
 
 TURNING = """

@@ -33,7 +33,7 @@ from isakit.hosts.drm.engines.framebuffer import (
 )
 from isakit.hosts.drm.engines.programs import CachedProgram, Programs
 from isakit.hosts.drm.engines.stream_output import StreamOutput
-from isakit.hosts.drm.engines.vertex_input import AttributeFormat, Inline, constant, from_memory
+from isakit.hosts.drm.engines.vertex_input import AttributeFormat, constant, from_memory
 
 if TYPE_CHECKING:
     from isakit.graphics.draw_plan import DrawPlan
@@ -127,10 +127,13 @@ class Batch:
 
         There is an index among their words where it does. Raises NotModelled for any other than `restart`.
         """
+        every = np.arange(self.word_count // max(1, words))
+        if not self.order:
+            return every
         if any((numbers != restart).any() for numbers in self.order):
             raise NotModelled("indices among vertices in the command stream")
         ends = [at // max(1, words) for at, part in zip(self.places, self.order, strict=True) for _ in part]
-        return np.insert(np.arange(self.word_count // max(1, words)), ends, STRIP_END)
+        return np.insert(every, ends, STRIP_END)
 
     def add_words(self, words: Array) -> None:
         """Add vertices as words."""
@@ -346,7 +349,7 @@ class Drawing:
     # --- attributes ---------------------------------------------------------------------------------------------------
     def _attributes(self, batch: Batch, used: Sequence[int], numbers: Array) -> list[Attribute]:
         e = self.engine
-        inline = Inline(e) if batch.words else None
+        inline = e.inline if batch.words else None
         data = None
         if inline is not None:
             if not inline.words:
@@ -407,7 +410,7 @@ class Drawing:
             restart = e.get("PRIM_RESTART_INDEX")
         edges: Array | None = None
         if batch.words:
-            inline = Inline(e)
+            inline = e.inline
             order, restart = batch.stream_order(inline.words, restart), STRIP_END
             edges = batch.edge_flags(inline.words)
             if edges is not None:

@@ -24,7 +24,7 @@ from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.engine import Derived, Engine, derived, number, signed, words_of
 from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, color_image, depth_image
 from isakit.hosts.drm.engines.shared import ConstantBuffers
-from isakit.hosts.drm.engines.vertex_input import ATTRIBUTES, Current
+from isakit.hosts.drm.engines.vertex_input import ATTRIBUTES, Current, Inline
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.tables import ENG3D
@@ -510,6 +510,11 @@ class DrawState3D(State3D):
     def draw_words(self) -> tuple[int, ...]:
         """Return the words that a draw is made from beside its data: those of all views, and of a few more."""
         return _words_of(self.state)
+
+    @derived("VERTEX_ARRAY_ATTRIB")
+    def inline(self) -> Inline:
+        """The vertices of the command stream. Raises NotModelled."""
+        return Inline(self)
 
 
 _words_of = itemgetter(*sorted(set(words_of(ENG3D, _DRAWS_READ))))

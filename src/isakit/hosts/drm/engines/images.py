@@ -178,5 +178,5 @@ class Images:
 
 def entry(memory: VideoMemory, table: int, index: int, limit: int, what: str) -> tuple[int, ...]:
     """Return eight words of a TIC or TSC table. Raises GpuFault."""
-    found: list[int] = memory.read_words(table + 32 * min(index, limit), 8, what).tolist()
+    found: list[int] = memory.view(table + 32 * min(index, limit), 32, what).view(np.uint32).tolist()
     return tuple(found)
