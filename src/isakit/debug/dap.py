@@ -193,8 +193,9 @@ class Adapter:
         self._send({"type": "event", "event": name, "body": body})
 
     def _answer(self, request: Message) -> None:
-        name = str(request.get("command"))
-        about = {"type": "response", "request_seq": request.get("seq", 0), "command": name}
+        name, number = request.get("command"), request.get("seq")
+        name = name if isinstance(name, str) else ""  # anything else may be nested too deeply to be said again
+        about = {"type": "response", "request_seq": number if isinstance(number, int) else 0, "command": name}
         arguments: Any = request.get("arguments") or {}
         handler = _HANDLERS.get(name)
         moving = _MOVES.get(name)
@@ -202,16 +203,18 @@ class Adapter:
             if not isinstance(arguments, dict):
                 raise LaunchError("arguments must be an object")
             if moving is not None:
+                arguments = cast(Message, arguments)
+                if "threadId" in arguments:
+                    groups.look_at(self.session, int(arguments["threadId"]))
                 # The response first, then what came of it.
                 self._send({**about, "success": True, "body": {"allThreadsContinued": True}})
-                self._stopped(self._moved(moving, cast(Message, arguments)))
+                self._stopped(self._moved(moving, arguments))
                 return
             if handler is None:
                 raise LaunchError(f"no request {name!r} here")
             body = handler(self, cast(Message, arguments))
         except Exception as e:  # also a mistake of ours costs one answer, not the session
-            known = isinstance(e, (IsakitError, ValueError, TypeError, KeyError, OverflowError))
-            text = (str(e) or type(e).__name__) if known else f"internal error: {described_bug(e)}"
+            text = _described(e)
             self._send({**about, "success": False, "message": text, "body": {"error": {"id": 1, "format": text}}})
             return
         self._send({**about, "success": True, "body": body})
@@ -224,11 +227,9 @@ class Adapter:
 
     def _moved(self, move: Callable[[Adapter, bool], Stop], arguments: Message) -> Stop:
         try:
-            if "threadId" in arguments:
-                groups.look_at(self.session, int(arguments["threadId"]))
             return move(self, arguments.get("granularity") != "instruction")
-        except IsakitError as e:
-            self._event("output", category="stderr", output=f"{e}\n")
+        except Exception as e:  # the request has been answered
+            self._event("output", category="stderr", output=f"{_described(e)}\n")
             return self.session.stop
 
     def _stopped(self, stop: Stop) -> None:
@@ -290,7 +291,7 @@ class Adapter:
         return {"line": place.line, "column": 1, "source": _source(place.path)}
 
     def _source_text(self, arguments: Message) -> JsonObject:
-        about: Any = arguments.get("source") or {}
+        about = _source_of(arguments) if arguments.get("source") else {}
         reference = int(arguments.get("sourceReference") or about.get("sourceReference") or 0)
         if reference != PTX or not self.sources.ptx:
             raise LaunchError("this source is a file, or is not known")
@@ -397,7 +398,7 @@ class Adapter:
 
     def _source_breakpoints(self, arguments: Message) -> JsonObject:
         """Set the breakpoints of a file, in place of those it had. A line without code leads to the next with some."""
-        path = _path(arguments["source"])
+        path = _path(_source_of(arguments))
         self._forget(path)
         out: list[JsonObject] = []
         for b in list(arguments.get("breakpoints", []))[:MOST]:
@@ -448,7 +449,7 @@ class Adapter:
 
     def _breakpoint_locations(self, arguments: Message) -> JsonObject:
         first = int(arguments["line"])
-        lines = self.sources.lines(_path(arguments["source"]), first, int(arguments.get("endLine") or first))
+        lines = self.sources.lines(_path(_source_of(arguments)), first, int(arguments.get("endLine") or first))
         return {"breakpoints": [{"line": n} for n in lines]}
 
     def _data_info(self, arguments: Message) -> JsonObject:
@@ -531,6 +532,12 @@ _UNUSABLE = (IsakitError, ValueError, TypeError, KeyError, AttributeError)
 """Errors of one breakpoint that a request asks for."""
 
 
+def _described(e: Exception) -> str:
+    """Return what a request is refused with."""
+    known = isinstance(e, (IsakitError, ValueError, TypeError, KeyError, OverflowError))
+    return (str(e) or type(e).__name__) if known else f"internal error: {described_bug(e)}"
+
+
 def _source(path: str) -> JsonObject:
     """Return a source as the protocol names it: a file, or the PTX."""
     if path:
@@ -538,7 +545,15 @@ def _source(path: str) -> JsonObject:
     return {"name": "kernel.ptx", "sourceReference": PTX}
 
 
-def _path(source: Any) -> str:
+def _source_of(arguments: Message) -> Message:
+    """Return the source that a request names. Raises LaunchError."""
+    source = arguments.get("source")
+    if not isinstance(source, dict):
+        raise LaunchError("`source` must be an object")
+    return cast(Message, source)
+
+
+def _path(source: Message) -> str:
     """Return the path of a source that a request names; "" for the PTX."""
     return "" if source.get("sourceReference") else str(source["path"])
 

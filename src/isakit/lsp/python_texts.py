@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w+")
 _BLOCK = re.compile(
     r"(?m)^(?:(?:@[^\n]*\n(?:[ \t)\]}#\n][^\n]*\n|\n)*)+)?(?!(?:else|elif|except|finally)\b)[^\s#)\]}@]"
 )
-"""Where a statement at the top of a text may begin, with its decorators."""
+"""Possible beginnings of statements at the top of a text, with their decorators."""
 
 
 class _Seen(NamedTuple):
