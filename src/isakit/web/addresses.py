@@ -12,25 +12,38 @@ VERSION = 1
 _ASSEMBLED = re.compile(r'"""(.*?)"""', re.DOTALL)
 
 
-def fragment(source: str, isa: str, variant: str) -> str:
-    """Return what stands after # for a text in assembly."""
-    state = {"v": VERSION, "isa": isa, "variant": variant, "language": "asm", "source": source}
+def fragment(source: str, isa: str, variant: str, language: str = "asm") -> str:
+    """Return what stands after # for a text."""
+    state = {"v": VERSION, "isa": isa, "variant": variant, "language": language, "source": source}
     packer = zlib.compressobj(level=9, wbits=-15)
     packed = packer.compress(json.dumps(state).encode()) + packer.flush()
     return urlsafe_b64encode(packed).decode().rstrip("=")
 
 
 def fragments_of_example(language: str, text: str) -> list[str]:
-    """Return what opens the programs of an example of documentation, in assembly, or in Python that assembles them.
+    """Return what opens the programs of an example of documentation: in assembly, in Python that assembles them, in Cg.
 
     Excerpts and traces are no programs; there is none for them.
     """
     from isakit.registry import VARIANTS
 
+    if language == "hlsl":  # as those who colour texts call Cg
+        return _opening_shader(text)
     if language in VARIANTS:
         return _opening(text, [language])
     programs = _ASSEMBLED.findall(text) if language == "python" else []
     return [found for program in programs for found in _opening(program, list(VARIANTS))[:1]]
+
+
+def _opening_shader(text: str) -> list[str]:
+    """Return what opens a shader in Cg that compiles."""
+    from isakit.errors import IsakitError
+    from isakit.web.source import shaded
+
+    with contextlib.suppress(IsakitError):
+        shaded(text)
+        return [fragment(text, "usse", "sgx543", "cg")]
+    return []
 
 
 def _opening(text: str, isas: list[str]) -> list[str]:

@@ -86,3 +86,11 @@ def test_examples_of_documentation_are_opened_as_they_stand(tmp_path: Path) -> N
     (state,) = decoded(tmp_path, [opened])
     assert (state["source"], state["isa"], state["variant"]) == (kernel, "tesla", "g80")
     assert (state["language"], state["odd"]) == ("asm", [])
+
+
+def test_shaders_of_documentation_are_opened_as_cg() -> None:
+    shader = "float4 main(float2 uv : TEXCOORD0, uniform sampler2D t) : COLOR { return tex2D(t, uv); }\n"
+    (opened,) = fragments_of_example("hlsl", shader)
+    state = json.loads(zlib.decompress(base64.urlsafe_b64decode(opened + "=" * (-len(opened) % 4)), -15))
+    assert (state["language"], state["isa"], state["source"]) == ("cg", "usse", shader)
+    assert fragments_of_example("hlsl", shader.replace("uv);", "uw);")) == []
