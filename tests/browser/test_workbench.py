@@ -649,6 +649,7 @@ def test_a_file_that_is_read_gets_the_room_of_the_text(page, tmp_path):
     assert heads[0].lower() == "programs"  # in sight, above the lessons
     lesson(page, "01-first-kernel")
     assert page.locator("#side h2").all_inner_texts()[0].lower() == "lessons"
+    assert abs(page.locator("#side").bounding_box()["width"] - side) < 5
 
 
 def test_a_narrow_screen_has_room_for_the_text_of_the_program(chromium, running):

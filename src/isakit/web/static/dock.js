@@ -138,7 +138,9 @@ export class Arrangement {
     this.closed.delete(name);
     if (this.parts.some((p) => p.name === name)) {
       const place = name === "write" && this.api.getPanel("read") ? {referencePanel: "read", direction: "left"} : {direction: "left"};
+      const side = this.api.getPanel("side")?.group, width = side?.width;
       this.add(name, place, name === "side" ? {initialWidth: SIDE} : {}).api.setActive();
+      side?.api.setSize({width});  // what is added takes room from the code and the views
     } else this.show(name);
     this.on.changed();
   }
