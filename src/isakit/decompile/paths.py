@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from isakit.decompile.integer_tests import is_comparison
 from isakit.sem.value import Value, all_of, u1
 
 Literal = tuple[Value, bool]
 Conjunction = frozenset[Literal]
+Terms = Mapping[Conjunction, tuple[Literal, ...]]
 MOST = 16
 """Conjunctions of a path up to which conditions are taken apart."""
 
 
 class Path:
-    """On which outcomes of conditions an instruction is reached: a disjunction of conjunctions of literals."""
+    """On which outcomes of conditions an instruction is reached: a disjunction of conjunctions of literals.
 
-    def __init__(self, terms: frozenset[frozenset[Literal]]) -> None:
+    `terms`: each conjunction, with its literals in the order in which they came up. Sets of values have the order of
+    their places in memory.
+    """
+
+    def __init__(self, terms: Terms) -> None:
         self.terms = terms
 
     def both(self, condition: Value, wanted: bool) -> Path:
@@ -31,16 +36,22 @@ class Path:
                 return self.both(first, wanted).both(second, wanted)
             return self.both(first, wanted).either(self.both(first, not wanted).both(second, wanted))
         literal, opposite = (condition, wanted), (condition, not wanted)
-        return Path(frozenset(t | {literal} for t in self.terms if opposite not in t))
+        made: dict[Conjunction, tuple[Literal, ...]] = {}
+        for t, literals in self.terms.items():
+            if opposite not in t:
+                made.setdefault(t | {literal}, literals if literal in t else (*literals, literal))
+        return Path(made)
 
     def either(self, other: Path) -> Path:
         """Return the union of two paths; conditions whose both outcomes are there drop out."""
-        terms = set(self.terms | other.terms)
+        terms = dict(self.terms)
+        for t, literals in other.terms.items():
+            terms.setdefault(t, literals)
         while merged := next(_merges(terms), None):
             first, second, common = merged
-            terms -= {first, second}
-            terms.add(common)
-        return Path(frozenset(t for t in terms if not any(u < t for u in terms)))
+            del terms[first], terms[second]
+            terms.setdefault(frozenset(common), common)
+        return Path({t: literals for t, literals in terms.items() if not any(u < t for u in terms)})
 
     def decides(self, other: Path) -> bool | None:
         """Return whether lanes on this path are on another one: always, never, or (None) it depends."""
@@ -53,7 +64,7 @@ class Path:
     def value(self) -> Value:
         """Return 1 on the path."""
         out = u1(0)
-        for term in sorted(self.terms, key=len):
+        for term in sorted(self.terms.values(), key=len):
             out = out | all_of([c if wanted else ~c for c, wanted in term])
         return out
 
@@ -61,22 +72,22 @@ class Path:
         return bool(self.terms)
 
 
-ALWAYS = Path(frozenset({frozenset[Literal]()}))
-NEVER = Path(frozenset[frozenset[Literal]]())
+ALWAYS = Path({frozenset[Literal](): ()})
+NEVER = Path({})
 
 
-def _merges(terms: set[frozenset[Literal]]) -> Iterator[tuple[Conjunction, Conjunction, Conjunction]]:
-    for t in terms:
-        for literal in t:
+def _merges(terms: Terms) -> Iterator[tuple[Conjunction, Conjunction, tuple[Literal, ...]]]:
+    for t, literals in terms.items():
+        for literal in literals:
             other = t - {literal} | {(literal[0], not literal[1])}
             if other in terms:
-                yield t, other, t - {literal}
+                yield t, other, tuple(x for x in literals if x is not literal)
 
 
 def without(path: Path, gone: Path) -> Path:
     """Return the invocations of a path that did not take a part of it."""
     out = path
-    for term in gone.terms:
+    for term in gone.terms.values():
         rest = NEVER
         for condition, wanted in term:
             rest = rest.either(out.both(condition, not wanted))

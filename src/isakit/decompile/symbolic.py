@@ -301,7 +301,7 @@ class SymbolicExecution:
         """Return a value without the alternatives that its own conditions rule out."""
         if not v.args or len(self._pruned) > MOST_PRUNED:
             return v
-        key = id(v), path.terms
+        key = id(v), frozenset(path.terms)
         if key not in self._pruned:
             self._pruned[key] = self._prune(v, path)
         return self._pruned[key]
