@@ -12,11 +12,18 @@ from urllib.parse import quote
 
 from isakit.flow.dominators import Dominators
 
-_RECORD = re.compile(r"^ *#dbg_value\((.*), (![0-9]+), !DIExpression\((.*?)\), (![0-9]+)\) *$")
-_DECLARED = re.compile(r"^ *#dbg_(?:declare|assign|label)\(.*\) *$")
+_RECORD = re.compile(
+    r"^ *(?:#dbg_value\(|(?:tail )?call void @llvm\.dbg\.value\(metadata )"
+    r"(.*), (?:metadata )?(![0-9]+), (?:metadata )?!DIExpression\((.*?)\)(?:\), !dbg|,) (![0-9]+)\)? *$"
+)
+"""A record; up to version 18 a call."""
+_DECLARED = re.compile(r"^ *(?:#dbg_|(?:tail )?call void @llvm\.dbg\.)(?:value|declare|assign|label)\(")
 _NODE = re.compile(r"^(![0-9]+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.MULTILINE)
 _FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|!\{[^}]*\}|[^,]+)')
-_VALUE = re.compile(r"(i1|i8|i16|i32|i64|half|float|double|ptr(?: addrspace\(\d+\))?) (.+)")
+_VALUE = re.compile(
+    r"(i1|i8|i16|i32|i64|half|float|double|ptr(?: addrspace\(\d+\))?|[^\"(]+(?: addrspace\(\d+\))?\*+) (.+)"
+)
+"""A value and its type; up to version 14, pointers have types."""
 _VALUE_NAME = re.compile(r'%(?:"[^"]*"|[-\w.$]+)')
 _DEFINITION = re.compile(r'^ *(%(?:"[^"]*"|[-\w.$]+)) = ')
 _LABEL = re.compile(r'^("[^"]*"|[-\w.$]+):')
@@ -135,28 +142,31 @@ def marked(ir: str) -> str:
         if m is not None:
             variable = about.variable(m[2], m[4])
             if variable is not None and flow is not None:
-                known = not m[3] and flow.reaches(_VALUE_NAME.search(m[1]), number)
-                out.append(f"  {_mark(*variable, m[1], plain=known)}")
+                value = _VALUE.fullmatch(m[1])
+                known = value is not None and not m[3] and flow.reaches(_VALUE_NAME.search(value[2]), number)
+                out.append(f"  {_mark(*variable, value if known else None)}")
         elif not _DECLARED.match(line):
             out.append(line)
     text = "\n".join(out).replace("emissionKind: FullDebug", "emissionKind: DebugDirectivesOnly")
-    return f"{text}\nattributes #9090 = {{ nounwind willreturn memory(inaccessiblemem: readwrite) }}\n"
+    # Up to version 15, an attribute is a word; the declaration of records, which are calls there, has one too.
+    older = "@llvm.dbg.value(" in ir and " memory(" not in ir
+    effect = "inaccessiblememonly" if older else "memory(inaccessiblemem: readwrite)"
+    return f"{text}\nattributes #9090 = {{ nounwind willreturn {effect} }}\n"
 
 
-def _mark(name: str, type: str, value: str, plain: bool) -> str:
-    """Return the statement that marks a value; an unknown one where the record computes with it."""
-    operand, inputs = _operand(type, value) if plain else ("", "")
+def _mark(name: str, type: str, value: re.Match[str] | None) -> str:
+    """Return the statement that marks a value, a match of `_VALUE`; an unknown one for None."""
+    operand, inputs = _operand(value) if value is not None else ("", "")
     constraint = f'"{inputs.partition(" ")[0]}"' if inputs else '""'
     text = f".pragma \\22isakit.value {quote(name, safe=':_')} {type} {operand}".rstrip() + "\\22;"
     return f'call void asm sideeffect "{text}", {constraint}({inputs.partition(" ")[2]}) #9090'
 
 
-def _operand(type: str, value: str) -> tuple[str, str]:
+def _operand(m: re.Match[str]) -> tuple[str, str]:
     """Return the operand of a mark, and the constraint, type and value of its input where it has one."""
-    m = _VALUE.fullmatch(value)
-    if m is None or m[2] in ("poison", "undef"):
+    if m[2] in ("poison", "undef"):
         return "", ""
-    kind, what = m[1].partition(" ")[0], m[2]
+    kind, what = "ptr" if m[1].endswith("*") else m[1].partition(" ")[0], m[2]
     if what.startswith(("%", "@")):
         return ("$0", f"{_CONSTRAINTS[kind]} {m[1]} {what}") if kind in _CONSTRAINTS else ("", "")
     number = _constant(kind, what)

@@ -17,17 +17,18 @@ LIMITS = tuple(x for name in _LIMITS for x in ("-mllvm", f"-{name}"))
 """Options for clang's passes over LLVM IR."""
 _SHARED = "addrspace(3)"
 _DERIVED = re.compile(r"\s+(%[-\w.$]+|%\"[^\"]*\") = (?:getelementptr|phi|select|bitcast|addrspacecast|freeze)\b(.*)")
-_ACCESS = re.compile(
-    r"(\s+(?:%\S+ = load|store)) (?!volatile|atomic)(.*, ptr( addrspace\(3\))? (%[-\w.$]+|%\"[^\"]*\"|.*))"
-)
-"""An access: what comes before its kind and behind it; the space and the text of its address."""
-_PARAMETER = re.compile(r"ptr addrspace\(3\)[^,%]*(%[-\w.$]+)")
+_ACCESS = re.compile(r"(\s+(?:%\S+ = load|store)) (?!volatile|atomic)")
+_PARAMETER = re.compile(r"addrspace\(3\)[^,%]*(%[-\w.$]+)")
 _NAME = re.compile(r"%[-\w.$]+|%\"[^\"]*\"")
 _VOLATILE = re.compile(r"\b(ld|st)\.volatile\b")
 
 
 def marked_shared(ir: str) -> str:
-    """Return LLVM IR whose accesses to shared memory are volatile."""
+    """Return LLVM IR whose accesses to shared memory are volatile.
+
+    Its pointers may have types, as up to version 14 (`float addrspace(3)* %p`), or none (`ptr addrspace(3) %p`). A
+    pointer to shared memory that is itself stored counts as an access; its mark costs nothing.
+    """
     if _SHARED not in ir:
         return ir
     out: list[str] = []
@@ -44,8 +45,8 @@ def marked_shared(ir: str) -> str:
             shared |= {n for n, rest in derived if _SHARED in rest or not shared.isdisjoint(_NAME.findall(rest))}
         for line in lines:
             m = _ACCESS.match(line)
-            if m is not None and (m[3] or m[4] in shared or _SHARED in m[4]):
-                line = f"{m[1]} volatile {m[2]}{line[m.end() :]}"
+            if m is not None and (_SHARED in line or not shared.isdisjoint(_NAME.findall(line))):
+                line = f"{m[1]} volatile {line[m.end() :]}"
             out.append(line)
     return "\n".join(out) + "\n"
 

@@ -45,7 +45,7 @@ _NAMES = (
 )  # fmt: skip
 _HOST_FUNCTION = "the chip runs __device__ functions: write __device__ before '{n}', or a function of your own"
 _PHRASES = (
-    (r"kernel launch from __device__ or __global__",
+    (r"kernel launch from __device__ or __global__|reference to __global__ function",
      "kernels launch kernels from sm_35 on; launch it from the host, after this one"),
     (r"reference to __host__ function '(?P<n>[^']+)' in __(global|device)__",
      _HOST_FUNCTION),

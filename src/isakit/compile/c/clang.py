@@ -30,7 +30,8 @@ HEADERS = Path(__file__).parent / "headers"
 CUDA_HEADERS = HEADERS / "cuda"
 """The folder for programs that include `cuda_runtime.h`."""
 OPENCL_HEADER = HEADERS / "opencl.h"
-OLDEST, NEWEST = 11, 30
+OLDEST, NEWEST = 13, 30
+"""Major versions of clang; 13, 14, 15, 16, 19 and 22 were tried."""
 _MESSAGE = re.compile(r"^(.*?):(\d+):(\d+): (?:fatal )?error: (.*)$")
 _NOTE = re.compile(r"^(.*?):(\d+):(\d+): note: in instantiation ")
 _CANDIDATE = re.compile(r": note: candidate [^:]*?not viable: (.*)$")
@@ -81,12 +82,13 @@ def newest_clang() -> Clang:
     names = ["clang", *(f"clang-{n}" for n in range(NEWEST, OLDEST - 1, -1))]
     paths = [path for name in names if (path := shutil.which(name))]
     found = [Clang((path,)) for path in paths if "nvptx64" in _said((path,), "--print-targets")]
+    found = [c for c in found if c.version >= OLDEST]
     if has_zig():
         found.append(Clang(zig("clang"), wheel=True))
     if not found:
         raise NoCompilerError(
-            "no clang with the NVPTX target was found; `pip install 'isakit[c]'` brings one, `apt install clang` too; "
-            "for kernels in CUDA C the nvidia-cuda-nvrtc-cu12 wheel will do as well"
+            f"no clang with the NVPTX target was found, of version {OLDEST} or later; `pip install 'isakit[c]'` brings "
+            "one, `apt install clang` too; for kernels in CUDA C the nvidia-cuda-nvrtc-cu12 wheel will do as well"
         )
     return found[0] if len(found) == 1 else max(found, key=lambda c: c.version)
 
@@ -223,7 +225,7 @@ def compile_c(
         ir = got.output
         if not got.status and not got.bound:
             (folder / "device.ll").write_text(marked_shared(marked(ir) if named else ir), "utf-8")
-            got = _run([*machine_command(found, extra), "-o", "-", "device.ll"], folder, alone)
+            got = _run([*machine_command(found, extra, language), "-o", "-", "device.ll"], folder, alone)
     if got.bound:
         raise CompileError([Diagnostic(1, 1, f"the compiler {got.bound}", path=path)])
     if got.status:
@@ -232,11 +234,15 @@ def compile_c(
     return for_arch(ptx, arch) if language == "cuda" else ptx
 
 
-def machine_command(found: Clang, extra: Sequence[str] = ()) -> list[str]:
-    """Return what makes PTX of LLVM IR that its passes have seen; of `extra` options, those of the code generator."""
+def machine_command(found: Clang, extra: Sequence[str] = (), language: str = "cuda") -> list[str]:
+    """Return what makes PTX of LLVM IR that its passes have seen; of `extra` options, those of the code generator.
+
+    The target says whose parameters they are: older versions name the space of a pointer for OpenCL C alone.
+    """
+    target = f"nvptx64-nvidia-{'nvcl' if language == 'opencl' else 'cuda'}"
     words = list(extra)
     kept = [x for k, w in enumerate(words[:-1]) if w == "-mllvm" and "nvptx" in words[k + 1] for x in (w, words[k + 1])]
-    return [*found.command, "-x", "ir", "--target=nvptx64-nvidia-cuda", *COMMON, *kept, "-S", "-Xclang",
+    return [*found.command, "-x", "ir", f"--target={target}", *COMMON, *kept, "-S", "-Xclang",
             "-disable-llvm-passes", "-Wno-override-module", *_CPU]  # fmt: skip
 
 

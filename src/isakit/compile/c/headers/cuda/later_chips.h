@@ -33,11 +33,16 @@ __ISAKIT_SHUFFLED(__shfl_xor, int)
 #undef __ISAKIT_LATER_NUMBERS
 #undef __ISAKIT_LATER
 
-/* An object at a place that is there: no heap. */
+/* An object at a place that is there: no heap. Some clangs' own <new> has these for devices too; it calls malloc. */
+#ifndef __ISAKIT_ALONE__
+#include <new>
+#endif
+#ifndef __CLANG_CUDA_WRAPPERS_NEW
 __attribute__((device)) inline void *operator new(__SIZE_TYPE__, void *place) noexcept { return place; }
 __attribute__((device)) inline void *operator new[](__SIZE_TYPE__, void *place) noexcept { return place; }
 __attribute__((device)) inline void operator delete(void *, void *) noexcept {}
 __attribute__((device)) inline void operator delete[](void *, void *) noexcept {}
+#endif
 #endif
 
 #endif

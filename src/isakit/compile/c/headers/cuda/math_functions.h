@@ -25,7 +25,6 @@
 #include <time.h>
 #if defined __CUDACC__ && defined __cplusplus
 #include <cmath>
-#include <new>
 #include "math_host.h"
 #endif
 #endif
