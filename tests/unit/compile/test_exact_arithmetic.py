@@ -171,3 +171,27 @@ def test_inverse_roots_of_f64_are_within_two_units() -> None:
         want = 1 / np.sqrt(x)
         close = np.abs(got - want) <= 2 * np.spacing(np.abs(want))
     assert (same(got, want) | close).all()
+
+
+@pytest.mark.parametrize("chip", ["g80", "gt200"])
+@pytest.mark.parametrize("to", ["s64", "u64"])
+@pytest.mark.parametrize("rnd", ["rzi", "rni", "rmi", "rpi"])
+def test_f32_becomes_the_nearest_wide_integer(rnd: str, to: str, chip: str) -> None:
+    """A chip without doubles has no conversion for it; NaN is 2^63 on those that have one."""
+    rng = np.random.default_rng(64)
+    spread = rng.normal(0, 1, N) * 2.0 ** rng.integers(-3, 70, N)
+    x = np.where(rng.random(N) < 0.7, spread.astype(np.float32), numbers("f32", 64))
+    x = np.where((np.abs(x) < 2.0**-126), np.float32(0), x)  # denormals are flushed by g80 alone
+    halves = np.float32([0.5, 1.5, 2.5, -0.5, -1.5, 2**63, -(2**63), 2**64, 2**31, 2**32])
+    x[: len(halves)] = halves
+    y = x.astype(np.float64)
+    text = KERNEL.format(target="sm_13", ty="f32", size=4, instruction=f"cvt.{rnd}.{to}.f32 %c, %x")
+    text = text.replace("add.u64 %c, %c, %d", "mad.wide.u32 %d, %i, 8, %c").replace(
+        "st.global.f32 [%c], %z", f"st.global.{to} [%d], %c"
+    )
+    out = np.zeros(N, np.uint64)
+    Device(chip).load(compile_ptx(text, chip).module)["k"][N // 32, 32](x, x, out)
+    whole = {"rzi": np.trunc, "rni": np.rint, "rmi": np.floor, "rpi": np.ceil}[rnd](y)
+    least, most = (-(2**63), 2**63 - 1) if to == "s64" else (0, 2**64 - 1)
+    meant = [2**63 if v != v else most if v > most else least if v < least else int(v) for v in whole.tolist()]
+    assert [int(v) for v in out] == [v % 2**64 for v in meant]

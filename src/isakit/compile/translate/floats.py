@@ -31,6 +31,7 @@ from isakit.compile.ops import (
     MAXS,
     MINS,
     MINU,
+    NOT,
     OR,
     PACK,
     PAND,
@@ -41,6 +42,7 @@ from isakit.compile.ops import (
     SAR,
     SEL,
     SHL,
+    SHR,
     SIN,
     SUB,
     WORD,
@@ -468,5 +470,29 @@ class Floats(Exact):
             v = self.clamp(v, to, to[0] == "s")
         self.write(a[0], v, to, loose=True)
 
-    def _float_to_wide(self, x: IrValue, to: str, rnd: str) -> tuple[IrValue, IrValue]:
-        raise self.refuse(f"conversions from .f32 to .{to} need a chip with double precision")
+    def _float_to_wide(self, x: IrValue, to: str, rnd: str) -> Pair:
+        """Convert f32 to a 64-bit integer without 64-bit conversions, with the results those of gt200 have.
+
+        What does not fit is the nearest that does, NaN is 2^63.
+        """
+        op = self.b.op
+        whole = op(CVT(to="f32", source="f32", rnd=rnd), x, kinds="r")
+        exponent = op(AND, op(SHR, whole, Const(23)), Const(0xFF))
+        digits = op(OR, op(AND, whole, Const(0x7F_FFFF)), Const(0x80_0000))
+        # a whole number has its digits left of the point: those of a small one are shifted out without a loss
+        small = op(CMP(cond="l", ty="u32"), exponent, Const(150))
+        down = op(SHR, digits, op(SUB, Const(150), exponent))
+        low, high = self.shift_left((digits, Const(0)), op(SUB, exponent, Const(150)))
+        low, high = op(SEL, small, down, low), op(SEL, small, Const(0), high)
+        large = op(CMP(cond="ge", ty="u32"), exponent, Const(127 + (63 if to == "s64" else 64)))
+        low = op(SEL, large, Const(0xFFFF_FFFF), low)
+        high = op(SEL, large, Const(0x7FFF_FFFF if to == "s64" else 0xFFFF_FFFF), high)
+        sign = op(SAR, whole, Const(31))
+        if to == "s64":
+            lower, higher = self.b.sub64((op(XOR, low, sign), op(XOR, high, sign)), (sign, sign))
+            least = op(PAND, large, op(CMP(cond="lg", ty="u32"), sign, Const(0)))
+            low, high = op(SEL, least, Const(0), lower), op(SEL, least, Const(0x8000_0000), higher)
+        else:
+            low, high = op(AND, low, op(NOT, sign)), op(AND, high, op(NOT, sign))
+        number = op(CMPF(cond="e"), x, x)
+        return op(SEL, number, low, Const(0)), op(SEL, number, high, Const(0x8000_0000))
