@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -97,9 +97,11 @@ def _fewer_lines(case: dict[str, Any]) -> Iterator[dict[str, Any]]:
 BATCH = 2
 
 
-def wrong_programs(seeds: range, folder: Path, chip: str = "gt200", blocks: int = 2) -> list[int]:
+def wrong_programs(
+    seeds: range, folder: Path, chip: str = "gt200", blocks: int = 2, options: Sequence[str] = ()
+) -> list[int]:
     """The C programs that do not write what they write on the host."""
-    ptx, library = compile_both(seeds, folder)
+    ptx, library = compile_both(seeds, folder, chip == "gt200", options)
     compiled = compile_ptx(ptx, chip)
     if compiled.failures:
         raise Wrong(f"does not compile: {compiled.diagnostics[0].message}")
