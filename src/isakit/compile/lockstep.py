@@ -18,6 +18,8 @@ LIMITS = tuple(x for name in _LIMITS for x in ("-mllvm", f"-{name}"))
 _SHARED = "addrspace(3)"
 _DERIVED = re.compile(r"\s+(%[-\w.$]+|%\"[^\"]*\") = (?:getelementptr|phi|select|bitcast|addrspacecast|freeze)\b(.*)")
 _ACCESS = re.compile(r"(\s+(?:%\S+ = load|store)) (?!volatile|atomic)")
+_BEHIND = re.compile(r", (?:align \d|!)")
+"""What follows the operands of an access."""
 _PARAMETER = re.compile(r"addrspace\(3\)[^,%]*(%[-\w.$]+)")
 _NAME = re.compile(r"%[-\w.$]+|%\"[^\"]*\"")
 _VOLATILE = re.compile(r"\b(ld|st)\.volatile\b")
@@ -26,8 +28,7 @@ _VOLATILE = re.compile(r"\b(ld|st)\.volatile\b")
 def marked_shared(ir: str) -> str:
     """Return LLVM IR whose accesses to shared memory are volatile.
 
-    Its pointers may have types, as up to version 14 (`float addrspace(3)* %p`), or none (`ptr addrspace(3) %p`). A
-    pointer to shared memory that is itself stored counts as an access; its mark costs nothing.
+    Its pointers may have types, as up to version 14 (`float addrspace(3)* %p`), or none (`ptr addrspace(3) %p`).
     """
     if _SHARED not in ir:
         return ir
@@ -45,10 +46,22 @@ def marked_shared(ir: str) -> str:
             shared |= {n for n, rest in derived if _SHARED in rest or not shared.isdisjoint(_NAME.findall(rest))}
         for line in lines:
             m = _ACCESS.match(line)
-            if m is not None and (_SHARED in line or not shared.isdisjoint(_NAME.findall(line))):
-                line = f"{m[1]} volatile {line[m.end() :]}"
+            if m is not None:
+                address = _last_operand(_BEHIND.split(line, maxsplit=1)[0])
+                if _SHARED in address or not shared.isdisjoint(_NAME.findall(address)):
+                    line = f"{m[1]} volatile {line[m.end() :]}"
             out.append(line)
     return "\n".join(out) + "\n"
+
+
+def _last_operand(text: str) -> str:
+    """Return the last operand of an instruction of LLVM IR, with its type."""
+    depth = 0
+    for k in range(len(text) - 1, -1, -1):
+        depth += (text[k] in ")]}>") - (text[k] in "([{<")
+        if text[k] == "," and not depth:
+            return text[k:]
+    return text
 
 
 def unmarked(ptx: str, ir: str) -> str:
