@@ -606,6 +606,7 @@ def test_only_tabs_that_say_something_are_there(page):
 def test_a_captured_frame_is_opened_and_looked_at_draw_by_draw(page):
     page.set_input_files("#file", str(CAPTURES / "gears-a0.glc"))
     page.wait_for_selector("#view-picture img", timeout=1000 * PATIENCE)
+    assert not page.evaluate("document.querySelector('#write').offsetWidth")  # its room is the picture's
     last = page.get_attribute("#view-picture img", "src")
     page.evaluate("""() => {
         const slider = document.querySelector('#view-picture input');

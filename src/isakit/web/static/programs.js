@@ -185,6 +185,7 @@ async function openFile(file) {
   } else if (answer.kind === "scene" || answer.kind === "frames") {
     page.scene = answer.kind === "scene" ? {name, program: null} : null;
     page.frames = answer.kind === "frames" ? {name, draw: 0} : null;
+    if (page.frames) reading();
     await fit();
     await show("picture");
     room("look");
