@@ -19,7 +19,7 @@ _SHARED = "addrspace(3)"
 _DERIVED = re.compile(r"\s+(%[-\w.$]+|%\"[^\"]*\") = (?:getelementptr|phi|select|bitcast|addrspacecast|freeze)\b(.*)")
 _ACCESS = re.compile(r"(\s+(?:%\S+ = load|store)) (?!volatile|atomic)")
 _BEHIND = re.compile(r", (?:align \d|!)")
-"""What follows the operands of an access."""
+"""The alignment and attributes behind the operands of an access."""
 _PARAMETER = re.compile(r"addrspace\(3\)[^,%]*(%[-\w.$]+)")
 _NAME = re.compile(r"%[-\w.$]+|%\"[^\"]*\"")
 _VOLATILE = re.compile(r"\b(ld|st)\.volatile\b")
