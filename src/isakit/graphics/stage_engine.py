@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 WORTH = 1 << 14
 """Lanes, over all draws of a program, from which on its code is used if it is at hand."""
-MAKING = 1 << 20
+MAKING = 1 << 18
 """Lanes from which on it pays to make the code."""
 LEAST = 1 << 13
 """Lanes that a run counts for at least: the reference machine takes about as long for fewer, and much longer than
-compiled code. Making that takes as long as some hundred runs."""
+compiled code. Making that takes as long as some tens of runs with what is around them."""
 PATIENCE = 0.02
 """Seconds to wait for code that may be found on disk before the reference machine begins."""
 LONG = 1 << 12

@@ -239,9 +239,9 @@ def test_runs_of_other_threads_are_cancelled(engine: tuple[str, str]) -> None:
         running.run(fragment(ENDLESS).launch(), stage())
 
 
-def test_auto_leaves_small_draws_to_the_reference_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many lanes, over all draws, earn a program its code."""
-    program = fragment("interp $r0 v[0x4]\nadd b32 $r0 $r0 $r0\nexit add b32 $r0 $r0 $r0")
+@pytest.fixture
+def used(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """An entry for each run on compiled code, which is never found on disk and is waited for."""
     used = list[bool]()
     original = served.ServedWarps.run
 
@@ -250,11 +250,17 @@ def test_auto_leaves_small_draws_to_the_reference_engine(monkeypatch: pytest.Mon
         return original(self)
 
     monkeypatch.setattr(served.ServedWarps, "run", run)
+    monkeypatch.setattr(kernels, "at_hand", lambda launch, results: False)
+    monkeypatch.setattr(engines, "PATIENCE", 5 * PATIENCE)
+    return used
+
+
+def test_auto_leaves_small_draws_to_the_reference_engine(used: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many lanes, over all draws, earn a program its code."""
+    program = fragment("interp $r0 v[0x4]\nadd b32 $r0 $r0 $r0\nexit add b32 $r0 $r0 $r0")
     monkeypatch.setattr(engines, "WORTH", 2 * LANES)
     monkeypatch.setattr(engines, "MAKING", 4 * LANES)
     monkeypatch.setattr(engines, "LEAST", 1)
-    monkeypatch.setattr(kernels, "at_hand", lambda launch, results: False)
-    monkeypatch.setattr(engines, "PATIENCE", 5 * PATIENCE)
     auto = StageEngine("auto")
     found = list[int]()
     for _ in range(6):
@@ -262,6 +268,14 @@ def test_auto_leaves_small_draws_to_the_reference_engine(monkeypatch: pytest.Mon
         assert np.array_equal(got, 4 * ROWS[1])
         found.append(len(used))
     assert found == [0, 0, 0, 1, 2, 3]
+
+
+def test_some_tens_of_runs_earn_a_program_its_code(used: list[bool]) -> None:
+    program = fragment("interp $r0 v[0x4]\ninterp $r1 v[0x8]\nexit add b32 $r0 $r0 $r1")
+    auto = StageEngine("auto")
+    for _ in range(50):
+        auto.run(program.launch(), stage())
+    assert 10 <= len(used) <= 30
 
 
 def test_engines_have_names() -> None:
