@@ -29,9 +29,7 @@ def foreign(text: str, dotted: bool) -> str:
 
     `dotted`: names of operations have dots here, too, so that these tell nothing.
     """
-    if _PTX.search(text) if not dotted else "%" in text:
-        return "PTX"
-    if not dotted and _PTX_WORDS.match(text):
+    if "%" in text if dotted else _PTX.search(text) or _PTX_WORDS.match(text):
         return "PTX"
     return "NVIDIA's disassembler" if _SASS.match(text) else ""
 

@@ -77,6 +77,14 @@ def test_the_scene_of_the_driver_is_drawn_as_the_text_says(bench):
     assert wrong != right
 
 
+@pytest.mark.parametrize("name", ['"secret.h"', "</etc/hostname>", '"../secret.h"'])
+def test_a_shader_in_cg_names_no_files(bench, name, tmp_path):
+    (tmp_path / "secret.h").write_text("secret")
+    text = f"#include {name}\nfloat4 main() : COLOR {{ return float4(1); }}\n"
+    (error,) = asked(bench, "assemble", source=text, language="cg", isa="usse", variant="sgx543")["diagnostics"]
+    assert error["message"] == "files cannot be included here"
+
+
 def test_a_shader_in_cg_is_a_program_and_its_errors_have_places(bench):
     given = lesson("exercise-shader")
     for name, spec in given["arrays"].items():
