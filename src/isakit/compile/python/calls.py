@@ -10,6 +10,7 @@ from typing import ClassVar
 from isakit.compile.python import double_library
 from isakit.compile.python.constants import ConstantFolding, variables
 from isakit.compile.python.expressions import Expressions
+from isakit.compile.python.hints import for_call
 from isakit.compile.python.library import FUNCTIONS, library
 from isakit.compile.python.types import Pointer, Scalar, boolean, f32, f64, i32, i64, scalar_named, u64
 from isakit.compile.python.writer import (
@@ -190,7 +191,10 @@ class Calls(Expressions):
             return None
         if name in ("grid", "gridsize"):
             values = self.grid(name, node)
-            return values[0] if len(values) == 1 else self.fail(f"`{name}` gives {len(values)} values", node)
+            if len(values) > 1:
+                note = f"`{', '.join('xyz'[: len(values)])} = {self.shown(node)}`"
+                self.fail(f"`{name}` gives {len(values)} values", node, note)
+            return values[0]
         if name in ("threadfence", "threadfence_block"):
             self.line(f'call void asm sideeffect "membar.{"gl" if name == "threadfence" else "cta"};", "~{{memory}}"()')
             return None
@@ -236,7 +240,7 @@ class Calls(Expressions):
             return self.of_library(name, [self.value(v) for v in node.args], node)
         if name == "local" or name == "shared":
             self.fail(f"`{name}` makes an array: give it a name of its own, `x = {name}(f32, 64)`", node)
-        self.fail(f"`{self.shown(node.func)}` cannot be called in a kernel", node)
+        self.fail(f"`{self.shown(node.func)}` cannot be called in a kernel", node, *for_call(self.shown(node.func)))
 
     def of_chip(self, name: str, x: TypedValue) -> TypedValue:
         """Call the chip's own function of a float; `exp` and `log` are those for the base 2 times a number."""
@@ -340,7 +344,7 @@ class Calls(Expressions):
             first = ast.copy_location(ast.Constant(0), node)
             node = ast.copy_location(ast.Call(node.func, [node.args[0], first, *node.args[1:]], []), node)
         self.count_of(node, 4 if cas else 3)
-        place, kind, space = self.element(
+        place, kind, space = self.place_to_write(
             ast.copy_location(ast.Subscript(node.args[0], node.args[1], ast.Load()), node)
         )
         values = [self.convert(self.value(a), kind) for a in node.args[2:]]

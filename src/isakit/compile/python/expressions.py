@@ -9,6 +9,7 @@ import ast
 import math
 from typing import Any
 
+from isakit.compile.python.hints import for_name, instead
 from isakit.compile.python.types import (
     CONSTANT,
     GLOBAL,
@@ -55,7 +56,7 @@ class Expressions(Writer):
     def value(self, node: ast.expr) -> TypedValue:
         method = getattr(self, "of_" + type(node).__name__, None)
         if method is None:
-            self.fail(f"`{self.shown(node)}` cannot stand in a kernel", node)
+            self.fail(f"`{self.shown(node)}` cannot stand in a kernel", node, *instead(node))
         return method(node)
 
     def of_Constant(self, node: ast.Constant) -> TypedValue:
@@ -91,7 +92,8 @@ class Expressions(Writer):
             captured = self.captured(v)
             if captured is not None:
                 return captured
-        self.fail(f"`{node.id}` is not known here", node)
+        own = (*self.slots, *self.views, *self.params, *self.arrays, *self.source.names)
+        self.fail(f"`{node.id}` is not known here", node, *for_name(node.id, own))
 
     def captured(self, v: Any) -> TypedValue | None:
         """Return a number or an array of NumPy's that stands outside of the kernel as it is now; None for another."""
@@ -172,7 +174,7 @@ class Expressions(Writer):
             return self.make(f"call i32 {f}()", i32)
         if isinstance(base, ast.Name) and base.id == "math" and isinstance(getattr(math, node.attr, None), float):
             return self.literal(getattr(math, node.attr), node)
-        self.fail(f"`{self.shown(node)}` is not known here", node)
+        self.fail(f"`{self.shown(node)}` is not known here", node, *for_name(self.shown(node), ()))
 
     def lane(self) -> TypedValue:
         """Return the number of the lane in its warp."""
@@ -201,18 +203,25 @@ class Expressions(Writer):
         )
         return p.text, kind, space
 
+    def place_to_write(self, node: ast.Subscript) -> tuple[str, Scalar, int]:
+        """Return the place of an element that is assigned to."""
+        if self.value(node.value).text in {v.text for _, v in self.outside.values()}:
+            self.fail(f"`{self.shown(node.value)}` stands outside of the kernel, where it is constant", node,
+                      "pass it as an argument")  # fmt: skip
+        return self.element(node)
+
     def index(self, array: TypedValue, node: ast.expr) -> TypedValue:
         """Return the number of an element; rows lie one after the other. A constant below 0 counts from the end."""
         parts = node.elts if isinstance(node, ast.Tuple) else [node]
         if any(isinstance(p, ast.Slice) for p in parts) or (len(parts) > 1 and not array.shape):
-            self.fail("arrays are indexed by one number", node)
+            self.fail("arrays are indexed by one number", node, "take one element after the other in a loop")
         values = [self.value(p) for p in parts]
         if array.shape and len(values) != len(array.shape):
             self.fail(f"an array of {len(array.shape)} dimensions is indexed by as many numbers", node)
         out: TypedValue | None = None
         for k, v in enumerate(values):
             if isinstance(v.type, Pointer) or v.type.is_float:
-                self.fail("an index is an integer", node)
+                self.fail("an index is an integer", node, "`//` divides integers; `int(x)` cuts a float off")
             if array.shape and isinstance(v.number, int) and v.number < 0:
                 v = self.arithmetic(ast.Add(), array.shape[k], v, node)
             if out is not None:

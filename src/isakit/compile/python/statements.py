@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 
+from isakit.compile.python.hints import instead
 from isakit.compile.python.output import Output
 from isakit.compile.python.types import LOCAL, SHARED, Pointer, Scalar, boolean, f64, i32, scalar_named, wider_of
 from isakit.compile.python.writer import TypedValue, VariableWidened, ir_name, name_of
@@ -36,7 +37,7 @@ class Statements(Output):
             self.at = s
             method = getattr(self, "do_" + type(s).__name__, None)
             if method is None:
-                self.fail(f"`{type(s).__name__.lower()}` cannot stand in a kernel")
+                self.fail(f"`{type(s).__name__.lower()}` cannot stand in a kernel", None, *instead(s))
             method(s)
 
     def do_Pass(self, s: ast.Pass) -> None:
@@ -46,7 +47,10 @@ class Statements(Output):
         if isinstance(s.value, ast.Constant) and isinstance(s.value.value, str):
             return
         if not isinstance(s.value, ast.Call):
-            self.fail("this has no effect")
+            name = self.shown(s.value)
+            self.fail(
+                "this has no effect", None, *([f"call it: `{name}()`"] if isinstance(s.value, ast.Attribute) else [])
+            )
         if isinstance(s.value.func, ast.Name) and s.value.func.id == "print":
             self.print_call(s.value)
             return
@@ -108,7 +112,7 @@ class Statements(Output):
             ast.Name(s.target.id, ast.Load()) if isinstance(s.target, ast.Name) else s.target, s.target
         )
         if isinstance(s.target, ast.Subscript):
-            place, kind, space = self.element(s.target)
+            place, kind, space = self.place_to_write(s.target)
             old = self.make(f"load {kind.llvm}, ptr addrspace({space}) {place}", kind)
             new = self.arithmetic(s.op, old, self.value(s.value), s)
             self.line(f"store {kind.llvm} {self.convert(new, kind).text}, ptr addrspace({space}) {place}")
@@ -132,7 +136,7 @@ class Statements(Output):
                 raise VariableWidened
             self.line(f"store {kind.llvm} {self.convert(v, kind).text}, ptr {where}")
         elif isinstance(target, ast.Subscript):
-            place, kind, space = self.element(target)
+            place, kind, space = self.place_to_write(target)
             self.line(f"store {kind.llvm} {self.convert(v, kind).text}, ptr addrspace({space}) {place}")
         else:
             self.fail("this cannot be assigned to", target)
@@ -186,7 +190,8 @@ class Statements(Output):
         shape = [n for n in sizes if isinstance(n, int) and n > 0]
         count = math.prod(shape)
         if kind is None or len(shape) != len(sizes) or not 0 < count <= 1 << 20:
-            self.fail(f"`{what}` takes a type and a constant number of elements", call)
+            self.fail(f"`{what}` takes a type and a constant number of elements", call,
+                      "the number is written out or stands outside of the kernel: `N = 64`")  # fmt: skip
         if name in self.slots or name in self.arrays or name in self.params:
             self.fail(f"`{name}` exists already", call)
         if what == "shared":
@@ -226,7 +231,7 @@ class Statements(Output):
 
     def do_While(self, s: ast.While) -> None:
         if s.orelse:
-            self.fail("`else` of a loop cannot stand in a kernel")
+            self.fail("`else` of a loop cannot stand in a kernel", None, "write what it does behind the loop")
         head, body, end = self.new("while"), self.new("do"), self.new("end")
         self.label(head)
         if isinstance(s.test, ast.Constant) and s.test.value:
@@ -252,7 +257,11 @@ class Statements(Output):
             or not isinstance(s.iter, ast.Call)
             or self.called(s.iter) != "range"
         ):
-            self.fail("loops are `for NAME in range(...)`", s.iter)
+            self.fail(
+                "loops are `for NAME in range(...)`",
+                s.iter,
+                "an array `a` has its elements `a[i]` for i in `range(len(a))`",
+            )
         if not 1 <= len(s.iter.args) <= 3 or s.iter.keywords:
             self.fail("`range` takes one to three numbers", s.iter)
         values = [self.convert(self.value(a), i32) for a in s.iter.args]
