@@ -217,6 +217,19 @@ def test_source_of_assembly_and_functions(client: Client) -> None:
     assert not client.ask("exceptionInfo", threadId=1)["success"]
 
 
+def test_a_text_that_is_said_to_be_assembly_is_its_source(editors: Callable[..., Client]) -> None:
+    path = str(ROOT / "examples/vuc/p1_copy_checksum.s")
+    line = 1 + Path(path).read_text("utf-8").split("\n").index("    add  $r5 $r5 $r4")
+    editor = editors("-m", "vuc", "-V", "vp2", path)
+    editor.begin()
+    (made,) = editor.body("setBreakpoints", source={"path": path}, breakpoints=[{"line": line}])["breakpoints"]
+    assert (made["verified"], made["line"]) == (True, line)
+    editor.body("continue", threadId=1)
+    assert editor.event("stopped")["reason"] == "breakpoint"
+    (frame,) = editor.body("stackTrace", threadId=1)["stackFrames"]
+    assert (frame["source"]["path"], frame["line"]) == (path, line)
+
+
 def test_source_that_is_in_no_file_is_the_ptx(editors: Callable[..., Client], tmp_path: Path) -> None:
     cubin = tmp_path / "k.cubin"
     text = ".version 1.4\n.target sm_13\n.entry k ()\n{\n  .reg .u32 %r<3>;\n  mov.u32 %r1, 7;\n"

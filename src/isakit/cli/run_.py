@@ -249,9 +249,22 @@ def load_source(
         # A text that does not say its chip is for the simulated one.
         chosen = isa_of_text(text, isa_name, variant) if declared(text) else None
         return (chosen or isa(name, variant or (chip if name == "tesla" else None))).assemble(text, path=path)
+    if isa_name is not None and not binary and (program := _listing(data, path, isa_name, variant)) is not None:
+        return program
     from isakit.programs import load_all
 
     return _choose(load_all(data, **named_code(isa_name, variant), path=path), kernel, chip)
+
+
+def _listing(data: bytes, path: str, isa_name: str, variant: str | None) -> Program | None:
+    """Return the program of an assembly text for a named instruction set; None for words, and for other files."""
+    from isakit.instruction_sets import isa
+
+    try:
+        program = isa(isa_name, variant).assemble(text_of(data), path=path)
+    except IsakitError:  # readers of files say more
+        return None
+    return program if program.units else None
 
 
 def _is_ptx(data: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 import shutil
 import struct
@@ -13,6 +14,7 @@ import pytest
 from tests.unit.export.test_texts import words_of
 
 import isakit
+from isakit.asm import Program
 from isakit.codec import Instruction
 from isakit.export.c_header import c_header
 from isakit.export.details import KINDS, number_in
@@ -88,15 +90,21 @@ def built(folder: Path, name: str, variant: str, program: str | None, *flags: st
 
 
 def check(folder: Path, program: Path, name: str, variant: str, kind: str | None, units: list[int]) -> None:
+    listing = compare(folder, program, name, variant, kind, units)
+    assert sum(i.valid for i in listing) > len(listing) // 8
+
+
+def compare(folder: Path, program: Path, name: str, variant: str, kind: str | None, units: list[int]) -> Program:
+    """Hold what C says of units against what the library says, which comes back."""
     data = folder / "units.bin"
     data.write_bytes(struct.pack(f"<{len(units)}Q", *units))
     got = subprocess.run([str(program), str(data)], check=True, capture_output=True, text=True).stdout.splitlines()
     listing = isakit.isa(name, variant).disassemble(units, program_type=kind)
     assert got == [i.text for i in listing]
-    assert sum(i.valid for i in listing) > len(got) // 8
     told = subprocess.run([str(program), str(data), "details"], check=True, capture_output=True, text=True).stdout
     for line, i in zip(told.splitlines(), listing, strict=True):
         assert line.split("\t") == details_of(i), i
+    return listing
 
 
 def details_of(i: Instruction) -> list[str]:
@@ -154,3 +162,39 @@ def test_what_cannot_be_told_is_named() -> None:
     model = Model(isakit.isa("vuc", "vp2").decoder())
     with pytest.raises(CannotExport, match="without the library"):
         model.text(WithBits(bits(0, 19)))
+
+
+SANITIZE = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+def any_words(name: str, variant: str, kind: str | None, seed: int, count: int) -> list[int]:
+    """Units of random bits, and of instructions of which some bits are others, cut anywhere."""
+    rng = random.Random(seed)
+    decoder = isakit.isa(name, variant).decoder(kind)
+    bits_of = decoder.view.variant.unit_bits
+    known = words_of(decoder, seed, 4)
+    units: list[int] = []
+    while len(units) < count:
+        word, size = rng.choice(known)
+        for _ in range(rng.choice((0, 1, 2, 8))):
+            word ^= 1 << rng.randrange(bits_of * size)
+        if rng.random() < 0.2:
+            word = rng.getrandbits(bits_of * size)
+        units += [word >> bits_of * k & (1 << bits_of) - 1 for k in range(size - (rng.random() < 0.1))]
+    return units
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "variant", "kind"),
+    [("vuc", "vp2", None), ("tesla", "g80", "vertex"), ("tesla", "gt200", None), ("usse", "sgx543", "secondary")],
+)
+def test_sanitizers_find_nothing_in_any_words(tmp_path: Path, name: str, variant: str, kind: str | None) -> None:
+    try:
+        program = built(tmp_path, name, variant, kind, *SANITIZE)
+    except subprocess.CalledProcessError as e:
+        if b"cannot find" in e.stderr and b"asan" in e.stderr:
+            pytest.skip("this compiler has no sanitizers")
+        raise
+    for seed in range(4):
+        compare(tmp_path, program, name, variant, kind, any_words(name, variant, kind, seed, 2000))
