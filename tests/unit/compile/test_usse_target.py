@@ -19,7 +19,9 @@ from isakit.compile import vector_ops as v
 from isakit.compile.builder import IrBuilder
 from isakit.compile.ir import Const, Function, IrValue
 from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput, ShaderSampler, ShaderUniform
+from isakit.compile.shading.compiled import build_shader
 from isakit.compile.usse.shader_file import CompiledShader, compile_shader_ir
+from isakit.formats.gxp import parse_gxp
 from support.oracles.vector_values import fused
 
 Made = tuple[Function, ShaderInterface]
@@ -404,3 +406,13 @@ def one_input(semantic: str, target: str = "f16x4", uniforms: int = 0) -> Made:
 def test_what_a_file_cannot_hold_is_refused(made: Made, message: str) -> None:
     with pytest.raises(isakit.CompileError, match=message):
         compile_shader_ir(*made)
+
+
+def test_a_constant_is_in_the_file_only_where_an_instruction_reads_it() -> None:
+    text = """#version 320 es
+    uniform vec4 rows[4]; in vec4 at;
+    void main() { gl_Position = fma(vec4(at.x), rows[0], fma(vec4(at.y), rows[1], fma(rows[2], vec4(0.5), rows[3]))); }
+    """
+    made = build_shader(text, stage="vertex", language="glsl")
+    assert made.shader.secondary is not None  # 0.5 is one of the hardware's own constants
+    assert not parse_gxp(made.data).literals

@@ -68,10 +68,13 @@ class Interference:
                 base = first[r.v] + r.unit
                 for n in range(base, base + r.count):
                     own = near[n]
-                    for u in others:
-                        if u not in own and u != n and (copied < 0 or u != copied + n - base):
-                            own.add(u)
-                            near[u].add(n)
+                    new = others - own
+                    new.discard(n)
+                    if copied >= 0:
+                        new.discard(copied + n - base)
+                    own |= new
+                    for u in new:
+                        near[u].add(n)
             for r in defs:
                 if not r.half and not self.live.keeps(i, r):
                     live[r.v.cls.file].difference_update(self.live.units(r))
@@ -158,26 +161,27 @@ class Allocation:
 
     def color(self) -> list[VReg]:
         """Give every register a colour; those that got none come back."""
-        near, first, owner = self.graph.near, self.first, self.graph.live.owner
+        near, first = self.graph.near, self.first
         failed: list[VReg] = []
+        held = [0] * len(near)
+        """The register of each unit that has one, as a bit."""
         for v in self._order:
             if v in self.left_out:
                 continue
             x = first[v]
-            taken = [0] * v.size
+            taken = 0
             for k in range(v.size):
                 bits = 0
                 for u in near[x + k]:
-                    w, unit = owner[u]
-                    c = self.colors.get(w)
-                    if c is not None:
-                        bits |= 1 << c + unit
-                taken[k] = bits
+                    bits |= held[u]
+                taken |= bits >> k
             c = self._choose(v, taken)
             if c is None:
                 failed.append(v)
             else:
                 self.colors[v] = c
+                for k in range(v.size):
+                    held[x + k] = 1 << c + k
         return failed
 
     @cached_property
@@ -201,7 +205,8 @@ class Allocation:
                         (wide if v.size > 1 or not v.spillable else rest).append(v)
         return [*fixed, *sorted(wide, key=lambda v: (v.spillable, -v.size)), *rest]
 
-    def _choose(self, v: VReg, taken: list[int]) -> int | None:
+    def _choose(self, v: VReg, taken: int) -> int | None:
+        """Return a register for the first unit; `taken` has the bits of those where some unit meets another value."""
         if v.fixed:
             assert v.color is not None
             return v.color
@@ -218,7 +223,7 @@ class Allocation:
                 and c + v.size <= limit
                 and c % align == 0
                 and not any(c < at < c + v.size for at in cls.breaks)
-                and not any(t >> c + k & 1 for k, t in enumerate(taken))
+                and not taken >> c & 1
             )
 
         for w, shift in self.hints.get(v, ()):

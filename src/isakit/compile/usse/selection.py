@@ -6,6 +6,7 @@ that is one part of a vector is computed where the vector is, and an output in i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -498,9 +499,14 @@ class UsseSelection(Selection):
             part = d.slice(start, stop)
             mine = [s.slice(start, stop) for s in sources]
             lanes = self.lanes(part)
-            ranked = [(self.fits(op, [mine[k] for k in order], lanes), n, op, order)
-                      for n, (op, order) in enumerate(candidates(part))]  # fmt: skip
-            _, _, op, order = min(ranked, key=lambda r: r[:2])
+            fewest, op, order = math.inf, None, ()
+            for other, others in candidates(part):
+                copies = self.fits(other, [mine[k] for k in others], lanes)
+                if copies < fewest:
+                    fewest, op, order = copies, other, others
+                    if not copies:  # to ask on would give constants a place that nothing reads
+                        break
+            assert op is not None
             self.emit_to(op, part, *(mine[k] for k in order))
 
     def assign(self, d: Dest, s: Source) -> None:
