@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal, Protocol
 
 import numpy as np
@@ -40,6 +41,8 @@ LARGEST = 8192.0
 """Pixels of the largest point and the widest line: those of the largest target."""
 MOST_PIXELS, MOST_UNPARTED = 1 << 22, 1 << 27
 """Pixels that are looked at together: where primitives can be parted, and where they cannot."""
+TURN = 1 << 16
+"""Pixels that are looked at in the time that a few triangles take which are drawn by themselves."""
 
 
 class _TooLarge(Exception):
@@ -225,8 +228,12 @@ class Rasterizer:
             chosen[:] = False
         elif state.cull is not None:
             chosen &= front if state.cull == "back" else ~front
-        depth = depth + self._offset(window, depth)[:, None]
         modes = state.polygon_mode
+        if modes[0] != modes[1]:
+            turns = _turns(t.number[chosen], front[chosen])
+            if len(turns):
+                return self._in_turns(v, turns)
+        depth = depth + self._offset(window, depth)[:, None]
         filled = chosen & np.where(front, modes[0] == "fill", modes[1] == "fill")
         self.look_at(box_pixels(grid.min(axis=1), grid.max(axis=1), filled, self.bounds))
         planes = Planes.at(grid / SUBPIXEL if self.choices.planes == "snapped" else window)
@@ -241,15 +248,22 @@ class Rasterizer:
         out = [Drawn(corners, quads, int(chosen.sum()), t.number)]
         if modes != ("fill", "fill"):
             # The outline is drawn from the whole polygon: its first piece says which way it faces.
-            sides = [(chosen, modes[0])]
-            if modes[0] != modes[1]:
-                sides = [(chosen & front, modes[0]), (chosen & ~front, modes[1])]
-            for some, mode in sides:
-                which, first = np.unique(t.number[some], return_index=True)
-                if mode == "fill" or not len(which):
-                    continue
-                pieces = np.flatnonzero(some)[first]
+            pieces = np.flatnonzero(chosen & ~filled)
+            which, first = np.unique(t.number[pieces], return_index=True)
+            if len(which):
+                pieces = pieces[first]
+                mode = modes[0] if front[pieces[0]] else modes[1]
                 out.append(self._outline(v.part(which), mode, front[pieces], self._offset(window, depth, mode)[pieces]))
+        return out
+
+    def _in_turns(self, v: Vertices, turns: Array) -> list[Drawn]:
+        """Return triangles whose sides have different modes: up to each of `turns` they face one way."""
+        if self._spend is not None:
+            self._spend(TURN * len(turns))
+        out: list[Drawn] = []
+        for start, stop in pairwise((0, *turns.tolist(), len(v.primitives))):
+            drawn = self._triangles(v.part(slice(start, stop)))
+            out += [d if d.rows is None else replace(d, rows=d.rows + start) for d in drawn]
         return out
 
     def _outline(self, v: Vertices, mode: str, front: Array, shift: Array) -> Drawn:
@@ -353,6 +367,13 @@ class Rasterizer:
             numbers=numbers,
         )
         return Drawn(corners, quads)
+
+
+def _turns(number: Array, front: Array) -> Array:
+    """Return the numbers of triangles that face another way than those before them."""
+    first = np.unique(number, return_index=True)[1]
+    number, front = number[first], front[first]
+    return number[1:][front[1:] != front[:-1]]
 
 
 def words_at(values: Array) -> WordsAtCorners:

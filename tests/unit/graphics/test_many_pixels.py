@@ -40,6 +40,7 @@ def draw(mode: str, count: int, state: DrawState, engine: str = "reference", **o
         ("triangles", DrawState()),
         ("triangle_strip", DrawState(multisampling=MULTISAMPLED)),
         ("triangles", DrawState(polygon_mode=("line", "line"))),
+        ("triangle_strip", DrawState(polygon_mode=("fill", "point"))),
     ],
 )
 def test_portions_are_the_same_picture(
@@ -62,6 +63,24 @@ def test_portions_are_the_same_picture(
     parted = draw(mode, 60, state, engine)
     assert len(looked) > 3
     assert (parted.targets[0].pixels == whole.targets[0].pixels).all()
+
+
+@pytest.mark.parametrize("modes", [("line", "line"), ("fill", "line"), ("point", "fill"), ("line", "point")])
+def test_triangles_of_all_modes_are_drawn_in_their_order(modes: Any) -> None:
+    """Each as if it were drawn by itself, whichever way it faces."""
+    rng = np.random.default_rng(3)
+    corners: Any = rng.uniform(-1, 1, (60, 8)).astype(np.float32)
+    corners[:, 2:4] = 0, 1
+    fragment = FragmentShader(COLOR, inputs=["w", *((k, "flat") for k in range(4, 8))])
+    pictures: list[np.ndarray] = []
+    for step in (60, 3):
+        p = Pipeline(SIZE, SIZE, depth=None, engine="reference")
+        for k in range(0, 60, step):
+            some = corners[k : k + step]
+            state = DrawState(polygon_mode=modes, point_size=5)
+            p.draw("triangles", VertexShader(PASS), fragment, [some[:, :4], some[:, 4:]], state=state)
+        pictures.append(p.image())
+    assert (pictures[0] == pictures[1]).all()
 
 
 def test_the_rows_of_portions_are_those_of_the_draw(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,6 +109,14 @@ def test_lines_with_a_pattern_cannot_be_parted(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(primitives, "MOST_UNPARTED", 100)
     with pytest.raises(LaunchError, match="cannot be drawn in parts"):
         draw("line_strip", 60, DrawState(line_stipple=(1, 0x5555)))
+
+
+def test_triangles_that_turn_too_often_are_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    dog, state = Watchdog(reference=1 << 10), DrawState(polygon_mode=("fill", "line"), scissor=(0, 0, 0, 0))
+    with pytest.raises(BudgetExceeded, match="a draw takes too long"):
+        draw("triangles", 900, state, watchdog=dog)
+    monkeypatch.setattr(primitives, "TURN", 1)  # it was this that took too long
+    draw("triangles", 900, state, watchdog=dog)
 
 
 @pytest.mark.parametrize("engine", ["reference", "llvm"])
