@@ -80,6 +80,12 @@ class JumpLowering(ExpressionLowering):
         self.enter(rest)
         self.put(target.flag, FALSE)
 
+    def leaving_first(self, yes: int, no: int, level: Level) -> None:
+        """Lay out an `else` that leaves the program's way before its `then`, whose end is where what follows begins."""
+        if self.dead and level.after.known:
+            blocks = self.function.blocks
+            blocks[yes:] = blocks[no:] + blocks[yes:no]
+
     def leave(self, target: Level) -> None:
         """Jump to what follows a level around here; the code after the jump is unreachable."""
         if self.dead:

@@ -114,12 +114,13 @@ class Lowering(JumpLowering):
         with self.level("if", self.last) as level:
             yes, no = self.meeting(), self.meeting() if s.no is not None else level.after
             self.fork(p, yes, no)
-            self.enter(yes)
+            first = self.enter(yes)
             self.run(s.yes)
             if s.no is not None:
                 self.go(level.after)
-                self.enter(no)
+                second = self.enter(no)
                 self.run(s.no)
+                self.leaving_first(first, second, level)
 
     def do_TypedReturn(self, s: TypedReturn) -> None:
         target, slots = self.returns[-1]
@@ -148,10 +149,10 @@ class Lowering(JumpLowering):
                     way = conditions.enter_context(self.level("if", self.last))
                     yes, no = self.meeting(), self.meeting()
                     self.fork(p, yes, no)
-                    self.enter(yes)
+                    first = self.enter(yes)
                     self.in_order(statements)
                     self.go(way.after)
-                    self.enter(no)
+                    conditions.callback(self.leaving_first, first, self.enter(no), way)
                 elif p.value:
                     self.in_order(statements)
                     break

@@ -162,8 +162,8 @@ class Variables(Emitter):
             to.known.append(dict(self.known))
             self.dead = True
 
-    def enter(self, at: Meeting) -> None:
-        """Go on where several ways meet; if none leads there, what follows is dead."""
+    def enter(self, at: Meeting) -> int:
+        """Go on where several ways meet; if none leads there, what follows is dead. Returns the place of the block."""
         if not self.dead:
             self.go(at)
         self.dead = not at.known
@@ -171,6 +171,7 @@ class Variables(Emitter):
         self.b.enter(at.block)
         first, *others = at.known or [{}]
         self.known = {n: c for n, c in first.items() if all(_same(k.get(n), c) for k in others)}
+        return len(self.function.blocks) - 1
 
     def fork(self, p: IrValue, yes: Meeting, no: Meeting) -> None:
         """Branch."""

@@ -8,6 +8,7 @@ import pytest
 import isakit
 from isakit import usse
 from isakit.codec.instruction import Instruction
+from isakit.formats import Shader
 from support.generators.loop_programs import loop_program, text_of
 from support.oracles.statement_paths import StatementPaths
 
@@ -20,6 +21,8 @@ SOURCES = {
     "a return in a loop of a function": "for (int i = 0; i < k; i++) { s += c * f(i); if (s.y > n) break; } COSTLY",
     "a return in two ifs": "if (c.x > n) { COSTLY if (s.y > n) { COSTLY return s; } COSTLY } COSTLY",
     "a return in an else": "if (c.x > n) { COSTLY if (s.y > n) { COSTLY } else { COSTLY return s; } COSTLY } COSTLY",
+    "an else that returns": """if (c.x > n) { COSTLY if (s.y > n) { COSTLY } else { COSTLY s += c; } }
+        else { COSTLY return s; } COSTLY""",
     "the next turn from two ifs": """for (int i = 0; i < k; i++) {
         if (s.x > n) { COSTLY if (s.y > n) { s += 1; continue; } COSTLY } s += c; }""",
     "a break out of turns that are written out": """for (int i = 0; i < 3; i++) {
@@ -69,6 +72,63 @@ def test_cases_go_on_with_the_next_one() -> None:
     for k, want in FOUND.items():
         got = usse.run(shader, varyings={"color0": np.zeros((1, 4), np.float32)}, uniforms={"k": k}, count=1)
         assert got["color"][0].tolist() == want, k
+
+
+LOOPED = """uniform int k; uniform int n; float4 main(float4 c : COLOR) : COLOR { int a = 0; int b = 0;
+for (int i = 0; i < n; i++) {
+    switch ((i + k) & 3) {
+        case 0: a += 1; if (a > 3) { b += 100; continue; } break;
+        default: a += 5; if (b > 250) { if (a & 1) return float4(a, b, i, 1); a += 2; }
+        case 2: b += 10; if (a > 20) { if (b & 1) break; b += 1; } else break; b += 3; }
+    b += 7; if (b > 400) { for (int j = 0; j < k; j++) { if (j * a > b) return float4(a, b, j, 2); } } }
+return float4(a, b, 0, 3); }"""
+
+
+def looped(k: int, n: int) -> list[int]:
+    """Return what LOOPED returns."""
+    a = b = 0
+    for i in range(n):
+        case = (i + k) & 3
+        if case == 0:
+            a += 1
+            if a > 3:
+                b += 100
+                continue
+        else:
+            if case != 2:
+                a += 5
+                if b > 250:
+                    if a & 1:
+                        return [a, b, i, 1]
+                    a += 2
+            b += 10
+            if a > 20 and not b & 1:
+                b += 4
+        b += 7
+        if b > 400:
+            for j in range(k):
+                if j * a > b:
+                    return [a, b, j, 2]
+    return [a, b, 0, 3]
+
+
+def test_ways_out_of_a_switch_in_a_loop_give_what_they_should() -> None:
+    shader = isakit.compile_shader(LOOPED, stage="fragment", language="cg", target="f32x4")
+    agrees(list(shader.primary))
+    ways: set[int] = set()
+    for k in range(0, 24, 3):
+        for n in (0, 1, 7, 19, 40):
+            want = looped(k, n)
+            ways.add(want[3])
+            given = {"c": 0, "k": k, "n": n}
+            got = usse.run(shader, varyings={"color0": np.zeros((1, 4), np.float32)}, uniforms=_read(shader, given))
+            assert got["color"][0].tolist() == want, (k, n)
+    assert len(ways) > 1
+
+
+def _read(shader: Shader, given: dict[str, int]) -> dict[str, int]:
+    names = {p.name for p in shader.parameters}
+    return {name: value for name, value in given.items() if name in names}
 
 
 def test_loops_without_an_end_compile() -> None:
