@@ -397,8 +397,10 @@ class Commands:
     def _variables(self, inlined: bool) -> Reply:
         session = self.session
         if not session.execution.variables:
-            raise LaunchError("no variables are known here: debug a source (.py, .cu, .cl, .ptx, .cg, .frag), or code "
-                              "that was compiled with them")  # fmt: skip
+            raise LaunchError(
+                "no variables are known here: debug a source (.py, .cu, .cl, .ptx, .cg, .frag), or code that was "
+                "compiled with them, as by `isakit nvcc -G`; its -g is about the host's code"
+            )
         shown = source_views.variables(session)
         shown += source_views.variables(session, own=False) if inlined else []
         rows = [panes.cut(f"{v.name} = {v.text}") for v in shown]

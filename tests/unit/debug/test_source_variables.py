@@ -21,6 +21,8 @@ from isakit.compile.python import compile_text
 from isakit.debug import source_views
 from isakit.debug.session import Session
 from isakit.debug.source_variables import OPTIMISED_OUT, OptimisedOutError, SourceVariables
+from isakit.debug.terminal import Commands
+from isakit.errors import LaunchError
 from isakit.line_table import LineTable, SourceLine, VariableRange, pack, unpack
 from isakit.runtime import Device
 
@@ -280,3 +282,9 @@ def test_code_without_names_is_the_code_with_names() -> None:
         with_names = compile_ptx(compile_text(HEAD + body, "k.py", named=True)[0], "gt200").module["kernel"]
         without = compile_ptx(compile_text(HEAD + body, "k.py")[0], "gt200").module["kernel"]
         assert abs(len(with_names.code) - len(without.code)) <= 64
+
+
+def test_where_no_variables_are_known_the_option_that_keeps_them_is_named() -> None:
+    kernel = Device("gt200").load(compile_ptx(PTX, "gt200").module)["sum"]
+    with pytest.raises(LaunchError, match="nvcc -G"):
+        Commands(Session(kernel.machine(1, 32, (0, 1)))).run("info locals")
