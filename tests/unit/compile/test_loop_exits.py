@@ -248,3 +248,41 @@ def test_lanes_of_ptx_break_out_of_a_loop() -> None:
         out = np.zeros(64, np.int32)
         kernel[1, 64](out, 5)
         assert (out == _both_sides(5)).all()
+
+
+ENDS = """.version 1.4
+.target sm_13
+.entry k (.param .u64 o)
+{
+    .reg .u64 %a, %d; .reg .u32 %t, %m, %x, %y; .reg .pred %p, %q, %r; .shared .u32 s[64];
+    ld.param.u64 %a, [o]; cvt.u32.u16 %t, %tid.x; mul.wide.u32 %d, %t, 4; add.u64 %a, %a, %d;
+    and.b32 %m, %t, 7; shl.b32 %t, %t, 2; mov.u32 %y, s; add.u32 %y, %y, %t; mov.u32 %x, 1;
+    setp.gt.u32 %p, %m, 3; @%p bra A;
+    setp.eq.u32 %q, %m, 0; @%q bra X; add.u32 %x, %x, 10; setp.eq.u32 %r, %m, 1; @%r bra L; bra M;
+A:  setp.eq.u32 %q, %m, 5; @%q bra Y; add.u32 %x, %x, 100;
+L:  add.u32 %x, %x, 1000; setp.eq.u32 %q, %m, 7; @%q bra M; add.u32 %x, %x, 10000;
+M:  st.shared.u32 [%y], %x; bar.sync 0;
+    xor.b32 %t, %t, 96; mov.u32 %y, s; add.u32 %y, %y, %t; ld.shared.u32 %x, [%y]; st.global.u32 [%a], %x; exit;
+X:  FIRST
+Y:  SECOND
+}
+"""
+"""Lanes that end on two ways to a barrier, at which those that go on have to come together."""
+STORED = "mov.u32 %x, 77; st.global.u32 [%a], %x;"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("first", "second", "least", "fifth"),
+    [("exit;", "exit;", 0, 0), ("bra Y;", "exit;", 0, 0), (f"{STORED} exit;", f"{STORED} exit;", 77, 77),
+     ("mov.u32 %x, 76; bra Y;", "st.global.u32 [%a], %x; exit;", 76, 1)],
+)  # fmt: skip
+def test_lanes_that_end_on_the_way_to_a_barrier_keep_the_others_not_apart(
+    first: str, second: str, least: int, fifth: int
+) -> None:
+    program = compile_ptx(ENDS.replace("FIRST", first).replace("SECOND", second), "gt200").module
+    out = np.zeros(64, np.uint32)
+    Device("gt200", engine="reference").load(program)["k"][1, 64](out)
+    m = T & 7
+    s = 1 + np.select([m > 3, m == 1], [1100 + 10000 * (m != 7), 11010], 10)
+    assert (out == np.select([m == 0, m == 5], [least, fifth], s[T ^ 24])).all()

@@ -84,10 +84,11 @@ def insert_join_points(m: MFunction) -> list[Loc]:
 
     A region is a block that dominates all blocks up to the point where all ways from it meet. Loops are left through
     one region each, so that nothing piles up on the stack. Where the ways meet at the end of the kernel only, because
-    some lanes may end before, it is the point where those meet that go on: lanes that end leave all masks of the stack.
-    The same holds where lanes leave a loop, or code with a barrier, from within a branch both ways of which go on in
-    it: they break, and the others meet in there. Where ways that go on still come to one barrier before they meet, as
-    those do of which some lanes leave two loops at once, a point where they meet is put before it (`_Chooser`).
+    some lanes may end before, it is the point where those meet that go on, or that come to a barrier: lanes that end
+    leave all masks of the stack. The same holds where lanes leave a loop, or code with a barrier, from within a branch
+    both ways of which go on in it: they break, and the others meet in there. Where ways that go on still come to one
+    barrier before they meet, as those do of which some lanes leave two loops at once, a point where they meet is put
+    before it (`_Chooser`).
 
     Returns the places of branches from which lanes still come to one barrier by ways that do not meet before it.
     """
@@ -126,26 +127,30 @@ class _RegionSearch:
     def _collect(self) -> None:
         """Find the regions of all branches."""
         post = post_dominators(self.blocks, lambda b: b.succs, endless=True)
-        lasting = self._lasting([b for b in self.blocks if b not in self.ends], self.ends) if self.ends else post
+        orders = [(post, self.ends)]
+        bars = [b for b in self.blocks if _waits(b)]
+        gone = set(self.blocks) - reachable(bars, lambda b: b.preds) if bars else self.ends
+        orders += [(self._lasting(_without(self.blocks, ends), ends), ends) for ends in (self.ends, gone) if ends]
         branches = [b for b in self.blocks if b.cond is not None and b.cond[2]]
         self.meets = {b: (None, self.ends) for b in branches}
-        self._take(*self._around(branches, self.ends, post, lasting), self.ends)
+        self._take(*self._around(branches, *orders), self.ends)
 
     def _around(
-        self, branches: list[MBlock], ends: set[MBlock], *posts: Dominators[MBlock | Exit]
+        self, branches: list[MBlock], *orders: tuple[Dominators[MBlock | Exit], set[MBlock]]
     ) -> tuple[Regions, dict[MBlock, MBlock]]:
-        """Return the regions of branches, and where the paths from each reconverge: by the first of `posts` that tells.
+        """Return the regions of branches, and where the paths from each reconverge: by the first order that tells.
 
-        A branch of which all ways but one lead to `ends` has none.
+        With post-dominators come the blocks in which lanes just end. A branch of which all ways but one lead there has
+        no region.
         """
         found: Regions = {}
         meets: dict[MBlock, MBlock] = {}
         for b in branches:
-            if len(_without(b.succs, ends)) > 1:
-                got = next(filter(None, (_region(b, self.dom, post, ends) for post in posts)), None)
-                if got is not None:
-                    found[got[:2]] = got[2]
-                    meets[b] = got[1]
+            regions = (_region(b, self.dom, *order) for order in orders if len(_without(b.succs, order[1])) > 1)
+            got = next(filter(None, regions), None)
+            if got is not None:
+                found[got[:2]] = got[2]
+                meets[b] = got[1]
         return found, meets
 
     def _take(self, found: Regions, meets: dict[MBlock, MBlock], ends: set[MBlock]) -> None:
@@ -166,7 +171,7 @@ class _RegionSearch:
             gone = _gone(region, ends | {stop})
             blocks = region.union(branches) - gone
             post = self._lasting([b for b in self.blocks if b in blocks], gone)
-            inside, meets_inside = self._around([b for b in branches if b in blocks], gone, post)
+            inside, meets_inside = self._around([b for b in branches if b in blocks], (post, gone))
             if inside:
                 self.left.add((head, stop))
                 self._take(inside, meets_inside, gone)
