@@ -37,13 +37,16 @@ def load(source: str | PathLike[str] | bytes, *, isa: str = "", variant: str = "
         variant: its variant, for the same files.
         kernel: the name of a kernel that the program has to have.
 
-    Raises FormatError for what cannot be read or does not have the kernel, UnknownIsaError for names that do not exist,
-    CompileError for a PTX text of which nothing compiles.
+    Raises FormatError for what cannot be read or does not have the kernel, NoSuchFile where there is none,
+    UnknownIsaError for names that do not exist, CompileError for a PTX text of which nothing compiles.
     """
     try:
         modules = load_all(source, isa=isa, variant=variant)
     except NoSuchFile as e:
-        raise _not_there(e.path or "") from None
+        path = e.path or ""
+        if not _WRITTEN.search(path):
+            raise NoSuchFile(path, _TAKEN) from None
+        raise FormatError(path.strip().partition("\n")[0][:40], 0, _A_TEXT) from None
     found = next((m for m in modules if not kernel or kernel in m.kernels), None)
     if found is None:
         names = ", ".join(dict.fromkeys(name for m in modules for name in m.kernels))
@@ -56,12 +59,11 @@ _WRITTEN = re.compile(r"\n|\s[$#%]\w|^\s*\.\w+\s")
 """Matches what is in a text and hardly in a path."""
 
 
-def _not_there(path: str) -> FormatError:
-    """Return the error for a path where no file is: it may be a text, which `load` does not take."""
-    if _WRITTEN.search(path):
-        how = 'assemble it with `isakit.isa("tesla").assemble(text)`, or give `text.encode()`, as a file would hold it'
-        return FormatError(path.strip().partition("\n")[0][:40], 0, f"this is a text and not the path of a file; {how}")
-    return NoSuchFile(path, "a program is given as the path of its file, or as the content of it, in bytes")
+_A_TEXT = (
+    'this is a text and not the path of a file; assemble it with `isakit.isa("tesla").assemble(text)`, or give '
+    "`text.encode()`, as a file would hold it"
+)
+_TAKEN = "a program is given as the path of its file, or as the content of it, in bytes"
 
 
 def load_all(
