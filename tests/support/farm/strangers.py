@@ -149,6 +149,7 @@ def _hooked() -> None:
     for warm in (
         '@isakit.kernel\ndef k(out: "u32p"):\n    out[0] = sqrt(1.5) + 9 // 2\n',
         "x",
+        '@isakit.kernel\ndef k(out: "u32p"):\n    out[0] = ut\n',  # names that are close are looked for by a module
         "\xe9",  # a name in Unicode: Python imports unicodedata to read it
         "\udc80",
         "-" * 9000 + "1",
