@@ -46,8 +46,8 @@ def processes(variable: str, value: str) -> list[int]:
     """The living processes that have a variable of the environment with this value."""
     wanted = f"{variable}={value}".encode()
     found: list[int] = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):
-            if wanted in path.read_bytes().split(b"\0"):
-                found.append(int(path.parent.name))
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with suppress(OSError):  # a process may end while it is looked at
+            if wanted in Path("/proc", name, "environ").read_bytes().split(b"\0"):
+                found.append(int(name))
     return found
