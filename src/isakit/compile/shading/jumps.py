@@ -29,11 +29,13 @@ class Level:
         last: nothing stands between its end and the end of the level around it.
         flag: the variable that is true while a jump to `after` is on its way.
         passed: levels whose jumps come by behind this one.
+        left: a jump out of an `if` in it leads to `after`, so that the rest of it is read as an `else`.
     """
 
     def __init__(self, kind: str, after: Meeting, flag: int, last: bool) -> None:
         self.kind, self.after, self.flag, self.last = kind, after, flag, last
         self.passed: list[Level] = []
+        self.left = False
 
 
 class JumpLowering(ExpressionLowering):
@@ -95,16 +97,19 @@ class JumpLowering(ExpressionLowering):
             self.put(target.flag, TRUE)
             if target not in through.passed:
                 through.passed.append(target)
+        within = self.levels[self.levels.index(through) + 1 :]
+        through.left |= any(level.kind == "if" for level in within)
         self.go(through.after)
 
     def _farthest(self, outermost: int) -> Level:
         """Return the level that one jump can leave on the way out of another one."""
         ifs = 0
+        in_loop = any(level.kind == "loop" for level in self.levels[outermost:])
         for k in range(len(self.levels) - 1, outermost - 1, -1):
             level = self.levels[k]
             if level.kind == "loop" or k == outermost:
                 return level
-            ifs += level.kind == "if"
+            ifs += level.kind == "if" or (level.left and not in_loop)
             if ifs > 1 and not level.last:
                 return level
         raise AssertionError
