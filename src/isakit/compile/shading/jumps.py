@@ -29,7 +29,7 @@ class Level:
         last: nothing stands between its end and the end of the level around it.
         flag: the variable that is true while a jump to `after` is on its way.
         passed: levels whose jumps come by behind this one.
-        left: a jump out of an `if` in it leads to `after`, so that the rest of it is read as an `else`.
+        left: a jump out of an `if` in it leads to `after`, so that its rest is read as an `else` within it.
     """
 
     def __init__(self, kind: str, after: Meeting, flag: int, last: bool) -> None:
@@ -109,7 +109,7 @@ class JumpLowering(ExpressionLowering):
             level = self.levels[k]
             if level.kind == "loop" or k == outermost:
                 return level
-            ifs += level.kind == "if" or (level.left and not in_loop)
+            ifs += (level.kind == "if") + (level.left and not in_loop)
             if ifs > 1 and not level.last:
                 return level
         raise AssertionError

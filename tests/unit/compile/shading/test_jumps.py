@@ -29,6 +29,8 @@ SOURCES = {
         if (s.x > n) { COSTLY if (s.y > n) { COSTLY break; } COSTLY } COSTLY }""",
     "a return behind a break out of turns that are written out": """for (int i = 0; i < 3; i++) {
         if (s.x > n) { COSTLY break; } COSTLY if (s.y > n) { COSTLY return s; } COSTLY } COSTLY""",
+    "a return behind another one": """if (c.x > n) { COSTLY if (s.y > n) { COSTLY return s; } COSTLY return s.yxwz; }
+        COSTLY""",
     "a switch": """for (int i = 0; i < k; i++) { switch (i & 3) {
         case 0: COSTLY if (s.x > n) { COSTLY break; } COSTLY break;
         case 1: case 3: COSTLY if (s.y > n) continue; COSTLY break;
