@@ -111,6 +111,10 @@ class Diagnostic:
     notes: tuple[str, ...] = ()
     path: str = "<text>"
 
+    def moved(self, lines: int) -> Diagnostic:
+        """Return the message about a text that stands so many lines further down."""
+        return Diagnostic(self.line + lines, self.column, self.message, self.source, self.width, self.notes, self.path)
+
     def __str__(self) -> str:
         lines = [f"{self.path}:{self.line}:{self.column}: error: {self.message}"]
         if self.source:

@@ -92,7 +92,7 @@ class PtxText:
                 shortened.append(own)
             else:
                 kept[own] = told
-                found += [_moved(d, line - 1) for d in told]
+                found += [d.moved(line - 1) for d in told]
                 shortened.append("\n" * own.count("\n"))
             shortened.append(text[k.end : following])
         try:
@@ -105,7 +105,7 @@ class PtxText:
         for name, (line, k) in new.items():
             own, told = text[k.start : k.end], compiled.failures.get(name, [])
             if all(line <= d.line <= line + own.count("\n") for d in told):
-                kept[own] = [_moved(d, 1 - line) for d in told]
+                kept[own] = [d.moved(1 - line) for d in told]
         self._outside, self._known = outside, kept
         return found
 
@@ -159,10 +159,6 @@ def _with_own_lines(text: str, name: str, start: int, end: int) -> list[_Kernel]
 
 def _body(text: str, k: _Kernel) -> str:
     return text[text.find("{", k.start, k.end) : k.end]
-
-
-def _moved(d: Diagnostic, lines: int) -> Diagnostic:
-    return Diagnostic(d.line + lines, d.column, d.message, d.source, d.width, d.notes, d.path)
 
 
 __all__ = ["PtxText"]

@@ -102,11 +102,11 @@ class PythonText:
         key = seen.key
         if (told := known.get(key)) is not None:
             self._known[key] = told
-            return [_moved(d, seen.functions[k].first - 1) for k, d in told]
+            return [d.moved(seen.functions[k].first - 1) for k, d in told]
         found = self._compiled(seen)
         told = [(_place(d, seen.functions), d) for d in found]
         if all(k is not None for k, _ in told):
-            self._known[key] = [(k, _moved(d, 1 - seen.functions[k].first)) for k, d in told if k is not None]
+            self._known[key] = [(k, d.moved(1 - seen.functions[k].first)) for k, d in told if k is not None]
         return found
 
     def _compiled(self, seen: _Seen) -> list[Diagnostic]:
@@ -147,10 +147,6 @@ def _seen(kernel: FunctionSource) -> _Seen:
 def _place(d: Diagnostic, functions: list[FunctionSource]) -> int | None:
     """Return which function a mistake is in; None for a place elsewhere."""
     return next((k for k, f in enumerate(functions) if f.first <= d.line <= f.first + f.text.count("\n")), None)
-
-
-def _moved(d: Diagnostic, lines: int) -> Diagnostic:
-    return Diagnostic(d.line + lines, d.column, d.message, d.source, d.width, d.notes, d.path)
 
 
 __all__ = ["PythonText"]
