@@ -129,6 +129,7 @@ class _Build:
         self.dry = "dryrun" in options
         self.tools: Tools = find_tools(options.last("compiler-bindir"))
         self.warned_double = False
+        self._respelled: dict[Source, list[str]] = {}
         if "verbose" in options:
             for line in self.tools.lines():
                 tell(f"#$ {line}")
@@ -187,19 +188,24 @@ class _Build:
         return arch < 13 and not self.warned_double and ".f64" in text and "disable-warnings" not in self.options
 
     def respelled(self, source: Source) -> list[str]:
-        """Return options by which clang reads the files of a source as nvcc did."""
-        if self.dry:
-            return []
+        """Return options by which clang reads the files of a source as nvcc did, for devices and the host alike."""
+        if source not in self._respelled:
+            stem = f"{len(self._respelled)}.{source.stem}"
+            self._respelled[source] = [] if self.dry else self._overlaid(source, stem)
+        return self._respelled[source]
+
+    def _overlaid(self, source: Source, stem: str) -> list[str]:
+        """Write the files of a source that have to be respelled, and return the options that put them in place."""
         roots: list[dict[str, str]] = []
         for path, text in files_of(Path(source.path), self.options.all("include-path")):
             new = respelled(text)
             if new != text:
-                made = self.folder / f"{source.stem}.{len(roots)}.respelled"
+                made = self.folder / f"{stem}.{len(roots)}.respelled"
                 made.write_bytes(new)
                 roots.append({"name": os.path.abspath(path), "type": "file", "external-contents": str(made)})
         if not roots:
             return []
-        overlay = self.folder / f"{source.stem}.overlay"
+        overlay = self.folder / f"{stem}.overlay"
         overlay.write_text(json.dumps({"version": 0, "use-external-names": False, "roots": roots}))
         return ["-ivfsoverlay", str(overlay)]
 
