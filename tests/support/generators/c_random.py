@@ -300,8 +300,10 @@ class Program:
                     f"(float)s->{r.choice(DOUBLES)}",
                 )
             )
-        a, b = self.single(depth - 1), self.single(depth - 1)
-        op = r.choice(("+", "-", "*", "+", "-", "*", "/", "?"))
+        return self.floating(self.single(depth - 1), self.single(depth - 1))
+
+    def floating(self, a: str, b: str) -> str:
+        op = self.rng.choice(("+", "-", "*", "+", "-", "*", "/", "?"))
         return f"({self.condition()} ? {a} : {b})" if op == "?" else f"({a} {op} {b})"
 
     def long(self, depth: int) -> str:
@@ -342,9 +344,7 @@ class Program:
             return r.choice((f"s->{r.choice(DOUBLES)}", f"(REAL)s->{r.choice(INTS)}", "(REAL)2.7", "(REAL)-0.001",
                              f"(REAL)s->{r.choice(LONGS)}", f"(REAL)s->{r.choice(UNSIGNED_LONGS)}",
                              f"(REAL)s->{r.choice(UNSIGNEDS)}", f"(REAL)kept(s->{r.choice(FLOATS)})"))  # fmt: skip
-        a, b = self.double(depth - 1), self.double(depth - 1)
-        op = r.choice(("+", "-", "*", "+", "-", "*", "/", "?"))
-        return f"({self.condition()} ? {a} : {b})" if op == "?" else f"({a} {op} {b})"
+        return self.floating(self.double(depth - 1), self.double(depth - 1))
 
 
 def compile_both(
