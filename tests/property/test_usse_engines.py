@@ -57,6 +57,13 @@ def test_a_predicate_that_its_own_instruction_changes():
     compare(isa.assemble(text).words, host(), seed=9)
 
 
+@pytest.mark.parametrize("portable", [False, True])
+def test_a_bit_field_is_converted_into_its_place(portable):
+    """`vpck.c10.f32` writes ten bits where the mask says: to LLVM one masked `vpternlog` on AVX-512."""
+    words = [4760769155962309372, 4798758893286996141]
+    compare(words, host(portable=portable), lanes=64, seed=504448218544, limit=17)
+
+
 def test_what_stays_with_the_machine():
     """Index registers, samples and memory end a stretch; unknown words never become part of one."""
     isa = isakit.isa("usse")
