@@ -1,4 +1,4 @@
-"""What keeps LLVM from a wrong instruction: `vpternlog` under a mask.
+"""Keep LLVM from a wrong instruction: `vpternlog` under a mask.
 
 For AVX-512, LLVM up to 22 may turn `select %mask, (a & C | b & ~C), b` into one masked `vpternlog` whose table (its
 immediate) is for another order of the operands: two of its rules for reordering have each other's bodies
