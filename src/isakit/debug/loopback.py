@@ -171,9 +171,14 @@ class SingleClientServer:
                 self._free.set()
 
     def _turn_away(self) -> None:
-        """Turn away those that came while another client was waiting in vain: they would wait one after the other."""
+        """Turn away those that came while another client was waiting in vain: they would wait one after the other.
+
+        One that comes when the client that was served has left is not among them.
+        """
         with suppress(OSError, ValueError):  # closed: the session is over
             while select.select([self._listening], [], [], 0)[0]:
+                if self._free.is_set() or _has_left(self._client):
+                    return
                 self._listening.accept()[0].close()
 
     def _next(self, client: socket.socket | None) -> None:

@@ -52,6 +52,41 @@ def test_a_client_waits_for_one_that_has_left_however_busy_it_keeps_the_server(
     server.join(PATIENCE)
 
 
+def test_a_client_that_comes_after_one_has_left_is_not_turned_away_with_earlier_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loopback, "_GRACE", 0.01)
+    all_here, answered = threading.Event(), threading.Event()
+
+    class Server(loopback.SingleClientServer):
+        def _turn_away(self) -> None:
+            all_here.wait(PATIENCE)
+            super()._turn_away()
+
+    def serve(client: socket.socket) -> bool:
+        if client.recv(1) == b"1":
+            answered.wait(PATIENCE)
+            return False
+        client.sendall(b"3")
+        return True
+
+    listening = loopback.listener(0)
+    server = threading.Thread(target=Server(listening, serve).run)
+    server.start()
+    first, second = (socket.create_connection(listening.getsockname(), PATIENCE) for _ in range(2))
+    first.sendall(b"1")
+    assert second.recv(1) == b""
+    first.close()
+    third = socket.create_connection(listening.getsockname(), PATIENCE)
+    third.sendall(b"3")
+    all_here.set()
+    answered.set()
+    assert third.recv(1) == b"3"
+    second.close()
+    third.close()
+    server.join(PATIENCE)
+
+
 def test_clients_that_come_together_are_turned_away_together() -> None:
     """One wait for all of them: many would shut out the next client for as many seconds."""
     all_here, waits = threading.Event(), list[float | None]()
