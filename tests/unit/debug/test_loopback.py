@@ -34,7 +34,7 @@ def test_a_client_waits_for_one_that_has_left_however_busy_it_keeps_the_server(
         return True
 
     listening = loopback.listener(0)
-    server = threading.Thread(target=loopback.SingleClientServer(listening, serve).run)
+    server = threading.Thread(target=loopback.SingleClientServer(listening, serve).run, daemon=True)
     server.start()
     first, second = (socket.create_connection(listening.getsockname(), PATIENCE) for _ in range(2))
     first.sendall(b"1")
@@ -71,7 +71,7 @@ def test_a_client_that_comes_after_one_has_left_is_not_turned_away_with_earlier_
         return True
 
     listening = loopback.listener(0)
-    server = threading.Thread(target=Server(listening, serve).run)
+    server = threading.Thread(target=Server(listening, serve).run, daemon=True)
     server.start()
     first, second = (socket.create_connection(listening.getsockname(), PATIENCE) for _ in range(2))
     first.sendall(b"1")
@@ -99,7 +99,7 @@ def test_clients_that_come_together_are_turned_away_together() -> None:
 
     listening = loopback.listener(0)
     served = loopback.SingleClientServer(listening, lambda client: bool(client.recv(1)))
-    server = threading.Thread(target=served.run)
+    server = threading.Thread(target=served.run, daemon=True)
     server.start()
     first = socket.create_connection(listening.getsockname(), PATIENCE)
     assert until(lambda: served._client is not None)  # pyright: ignore[reportPrivateUsage]
