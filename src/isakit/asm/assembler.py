@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from isakit.asm.advice import Suggestions
+from isakit.asm.advice import Suggestions, written_as_integer
 from isakit.asm.declared import declared, disagreement
 from isakit.asm.directives import DIRECTIVES
 from isakit.asm.layout import Slot, UnitLayout, place
@@ -20,7 +21,7 @@ from isakit.asm.statements import Parsed, StatementEncoder, Symbol
 from isakit.asm.units import address_scale
 from isakit.codec import Decoder, Miss, Stream
 from isakit.description import ConstantSegment, Module, named_segments
-from isakit.errors import AsmError, did_you_mean
+from isakit.errors import AsmError, CompileWarning, did_you_mean
 
 _REFERENCE = re.compile(r"#([A-Za-z_.][\w.$]*)")
 _MOST_COMPARED = 20_000
@@ -51,7 +52,7 @@ class Assembler:
 
         `earlier` is the text as it was read before, see `Source`. `names` are byte addresses of code that the text may
         use without defining them, by kernel, or by program type where there is none, and name. Raises AsmError with
-        every error of the text, in order.
+        every error of the text, in order. Warns (CompileWarning) of integers that stand for the bits of an f32 number.
         """
         source = Source(text, path, earlier)
         said = declared(text)
@@ -77,6 +78,8 @@ class Assembler:
         _variables(reader)
         if source.diagnostics:
             raise AsmError(sorted(source.diagnostics, key=lambda d: (d.line, d.column)))
+        for d in source.warnings:
+            warnings.warn(f"{d.path}:{d.line}:{d.column}: {d.message}", CompileWarning, stacklevel=2)
         shared = _constants(reader.sections[0])
         if len(programs) == 1:
             programs[0].constants, programs[0].file = shared, reader.file
@@ -208,6 +211,7 @@ class _Resolver:
         for k, item in enumerate(self.section.items):
             size = placement.sizes[k]
             if isinstance(item, CodeStatement):
+                self._warn(k, item)
                 chosen = next((e for e in item.choices if e.units == size), None)
                 if chosen is None:
                     self._complain(k, item, names, placement.positions[k])
@@ -224,6 +228,13 @@ class _Resolver:
                     item.values = self._values(item, names.here(placement.positions[k] * self.scale))
                 units.extend(item.values)
         return units
+
+    def _warn(self, k: int, item: CodeStatement) -> None:
+        token = written_as_integer(self.parsed[k], self.encoder) if k in self.parsed else None
+        if token is not None:
+            n = token.text
+            said = f"`{n}` is the bits of an f32 number here: write `{n}.0`, or `{int(n):#x}`"
+            self.source.warnings.append(self.source.diagnostic(item.statement.place(token), said))
 
     def _misfit(self, item: CodeStatement, size: int, at: int) -> None:
         unit = self.variant.unit_bytes

@@ -75,6 +75,7 @@ class Source:
         self.path = path
         self.lines = text.split("\n")
         self.diagnostics: list[Diagnostic] = []
+        self.warnings: list[Diagnostic] = []
         self._earlier = earlier
         self._statements: list[Statement] | None = None
         self._open: dict[int, SourceSpan] = {}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 import isakit
 from isakit.asm import declared
+from isakit.errors import CompileWarning
 from isakit.spec.isa import instruction_set
 
 GT200 = isakit.isa("tesla", "gt200")
@@ -236,3 +239,30 @@ def test_a_very_long_word_is_cut_in_what_is_said_of_it(text: str) -> None:
     with pytest.raises(isakit.AsmError) as caught:
         isakit.isa("tesla").assemble(text.format("5" * 9000 if "0x" in text else "a" * 9000, "b" * 9000))
     assert len(str(caught.value)) < 2000
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "number"),
+    [
+        ("nop; mul f32 $r0 $r1 2", "1:22", "2"),
+        ("add f32 $r0 $r1 -1", "1:18", "1"),
+        ("x: add f32 $r0 $r1 3; bra x", "1:20", "3"),
+    ],
+)
+def test_an_integer_for_an_f32_number_is_told(text: str, place: str, number: str) -> None:
+    with pytest.warns(
+        CompileWarning, match=f"`{number}` is the bits of an f32 number here: write `{number}.0`"
+    ) as told:
+        isakit.isa("tesla").assemble(text)
+    assert place in str(told[0].message)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["mul f32 $r0 $r1 2.0", "mul f32 $r0 $r1 0x2", "add f32 $r0 $r1 0", "mov b32 $r0 2", "mul f32 $r0 $r1 $r2",
+     "two = 2; mul f32 $r0 $r1 two", "add b32 $r0 $r1 2"],
+)  # fmt: skip
+def test_other_integers_are_not(text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        isakit.isa("tesla").assemble(text)
