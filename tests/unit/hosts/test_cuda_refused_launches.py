@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+import isakit
 from isakit.errors import described_bug
+from isakit.formats import write_elf_cubin
 from isakit.hosts.cuda import dispatch
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.device_facts import card
@@ -18,6 +20,7 @@ from isakit.hosts.cuda.objects import CudaFunction, LaunchRequest
 from isakit.hosts.cuda.process_device import DeviceOptions
 from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import functions
+from isakit.programs.needs import module_of
 from support.clients import cuda_build
 from support.clients.cuda_build import run
 
@@ -102,6 +105,20 @@ def test_a_kernel_has_the_name_of_its_source(session: Session, said: list[str]) 
     for symbol in ("_Z6reduceIiLj512EEvPT_S1_j", "_ZN4mine3addEPf"):
         session.refuse(symbol, CudaError("cudaErrorInvalidConfiguration", "it is too large"))
     assert said == [f"{name} was not launched: it is too large" for name in ("reduce", "mine::add")]
+
+
+def test_a_kernel_that_faults_has_the_name_of_its_source(said: list[str]) -> None:
+    symbol = "_ZN4mine5strayEPf"
+    named = cuda_build.KERNELS.replace(".kernel stray", f".kernel {symbol}")
+    cubin = write_elf_cubin(module_of(isakit.isa("tesla", "g80").assemble(named)))
+    session = made(said, strict=True)
+    session.launch(
+        LaunchRequest(CudaFunction(ProgramModule(session, WHOLE_FILE, cubin), symbol), GRID, BLOCK, 0, bytes(4))
+    )
+    session.close()
+    assert session.lost is not None
+    assert said == [f"fault: {session.lost.why}"]
+    assert said[0].startswith("fault: mine::stray: ")
 
 
 def test_the_shape_of_the_first_driver_interface_is_refused_where_it_is_set(session: Session, said: list[str]) -> None:

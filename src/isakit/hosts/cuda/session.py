@@ -52,6 +52,13 @@ def _configuration(why: str, driver: int | None = None) -> CudaError:
     return CudaError("cudaErrorInvalidConfiguration", why, driver)
 
 
+def _in_source(kernel: str) -> str:
+    """Return the name that the user's source has for a kernel."""
+    from isakit.compile.ptx.syntax import source_name
+
+    return source_name(kernel)
+
+
 class LaunchDebugger(Protocol):
     """Runs the launches of a program in the place of its devices."""
 
@@ -253,11 +260,10 @@ class Session(ProcessDevice):
             raise self.refuse(launch.function.name, CudaError("cudaErrorInvalidConfiguration", str(e))) from None
         except (MachineFault, BudgetExceeded) as e:
             failed = self._collect_printed(launch.function.module)
-            self._lose(
-                f"{launch.function.name}: {failed or e}", "cudaErrorAssert" if failed else "cudaErrorLaunchFailure"
-            )
+            error = "cudaErrorAssert" if failed else "cudaErrorLaunchFailure"
+            self._lose(f"{_in_source(launch.function.name)}: {failed or e}", error)
         except IsakitError as e:
-            self._lose(f"{launch.function.name}: {type(e).__name__}: {e}")
+            self._lose(f"{_in_source(launch.function.name)}: {type(e).__name__}: {e}")
         else:
             self.statistics.add(launch.function.name, stats, time.perf_counter() - started)
             self._collect_printed(launch.function.module)
@@ -311,9 +317,7 @@ class Session(ProcessDevice):
         Returns the error, for programs that ask for it; many do not, and go on with what was in memory.
         """
         if self.statistics.refuse(kernel) == 1:
-            from isakit.compile.ptx.syntax import source_name
-
-            self.options.tell(f"{source_name(kernel)} was not launched: {error.why}")
+            self.options.tell(f"{_in_source(kernel)} was not launched: {error.why}")
         return error
 
     def _run(self, kernel: LoadedKernel, launch: LaunchRequest, prepared: MachineLaunch) -> Stats:

@@ -38,6 +38,8 @@ static void names(void)
     EXPECT(y[3], 4 * 2 + 4.5f);
     const void *found;
     OK(cudaGetTextureReference(&found, &line)); EXPECT(found == &line, 1); EXPECT(cudaGetTextureReference(&found, x), 18);
+    OK(cudaGetTextureReference(&found, "plane")); EXPECT(found == &plane, 1);
+    EXPECT(cudaGetTextureReference(&found, "affine"), 18); EXPECT(cudaGetTextureReference(&found, 0), 18);
     /* thread numbers divide by it: a block that no multiprocessor holds is said to be none */
     int blocks;
     OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &affine, 256, 0)); EXPECT(blocks, 4);

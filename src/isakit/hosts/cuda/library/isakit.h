@@ -93,6 +93,7 @@ void *mapped_address(uint64_t offset);
 /* --- registry.c: what the program registers ---------------------------------------------------------------------- */
 enum entry_kind { FUNCTION, VARIABLE, TEXTURE };
 int entry_number(enum entry_kind kind, const void *key, uint64_t *number);
+const void *texture_named(const char *name);
 int send_modules(void);
 void texture_bound(const void *key, const int32_t state[10]);
 int send_texture_states(void);

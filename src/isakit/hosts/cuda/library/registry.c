@@ -296,6 +296,16 @@ int entry_number(enum entry_kind kind, const void *key, uint64_t *number)
     return 0;
 }
 
+/* The reference that is registered under a name, as it was asked for until CUDA 4.2; 0 if there is none. */
+const void *texture_named(const char *name)
+{
+    pthread_mutex_lock(&lock);
+    const struct entry *found = named(TEXTURE, name);
+    const void *host = found ? found->host : 0;
+    pthread_mutex_unlock(&lock);
+    return host;
+}
+
 /* --- what programs change in a texture reference while it is bound -------------------------------------------------- */
 /* A reference has been bound (with this state) or unbound (0). */
 void texture_bound(const void *key, const int32_t state[10])

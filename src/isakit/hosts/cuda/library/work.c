@@ -460,6 +460,8 @@ EXPORT int cudaGetTextureReference(const struct texture_reference **texture, con
 {
     uint64_t number;
     int status = texture ? entry_number(TEXTURE, key, &number) : INVALID;
+    if (status == NO_SYMBOL && address_number(key) >= 4096 && (key = texture_named(key)))
+        status = entry_number(TEXTURE, key, &number);
     if (!status) *texture = key;
     return runtime_status(status == NO_SYMBOL ? 18 : status);
 }
