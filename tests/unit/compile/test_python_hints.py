@@ -48,6 +48,8 @@ def compiled(body: str) -> Any:
         ("T[0] = 3\na[0] = T[0]", 2, "pass it as an argument"),
         ("T[1] += 3", 2, "pass it as an argument"),
         ("cuda.atomic.add(T, 0, 1)", 2, "pass it as an argument"),
+        ("t = T\nt[0] = 3\na[0] = t[0]", 3, "pass it as an argument"),
+        ("t = T\nfor i in range(2):\n    cuda.atomic.add(t, i, 1)", 4, "pass it as an argument"),
     ],
 )
 def test_a_mistake_is_answered_with_what_to_write(body: str, line: int, note: str) -> None:

@@ -115,7 +115,7 @@ class Expressions(Writer):
             what = f"[{v.size} x {kind.llvm}] [{content}], align {max(4, kind.size)}"
             self.top.append(f"{name} = internal addrspace({space}) constant {what}")
             shape = tuple(TypedValue(str(n), i32, n) for n in v.shape)
-            self.outside[key] = v, TypedValue(name, Pointer(kind, space, len(shape)), shape=shape)
+            self.outside[key] = v, TypedValue(name, Pointer(kind, space, len(shape), constant=True), shape=shape)
         return self.outside[key][1]
 
     def several(self, node: ast.expr) -> list[TypedValue] | None:
@@ -205,8 +205,9 @@ class Expressions(Writer):
 
     def place_to_write(self, node: ast.Subscript) -> tuple[str, Scalar, int]:
         """Return the place of an element that is assigned to."""
-        if self.value(node.value).text in {v.text for _, v in self.outside.values()}:
-            self.fail(f"`{self.shown(node.value)}` stands outside of the kernel, where it is constant", node,
+        array = self.value(node.value).type
+        if isinstance(array, Pointer) and array.constant:
+            self.fail(f"`{self.shown(node.value)}` is an array outside of the kernel, where it is constant", node,
                       "pass it as an argument")  # fmt: skip
         return self.element(node)
 

@@ -39,12 +39,14 @@ class Scalar:
 class Pointer:
     """An array in global, shared or local memory.
 
-    `dimensions`: of a parameter that comes with its shape, 0 for an address alone.
+    `dimensions`: of a parameter that comes with its shape, 0 for an address alone. `constant`: it stands outside of the
+    kernel, and no kernel writes to it.
     """
 
     of: Scalar
     space: int = 1
     dimensions: int = 0
+    constant: bool = False
 
     @property
     def name(self) -> str:
