@@ -39,6 +39,31 @@ def test_an_error_points_at_its_line_and_column() -> None:
     assert d.source == "  add.u33 %r1, %r1, 1;"
 
 
+def test_loads_and_stores_take_wider_registers_of_bits() -> None:
+    """What is loaded gets zeros above it, or its sign; what is stored loses its upper part."""
+    body = f"""{OUT}  .reg .b64 %c<5>; .reg .f64 %d; .reg .f32 %f<3>; .reg .s32 %s;
+  st.global.b32 [%o], 0xbfc00001;
+  ld.global.f32 %c1, [%o];     st.global.b64 [%o+8], %c1;
+  ld.global.b32 %d, [%o];      st.global.f64 [%o+16], %d;
+  st.global.f32 [%o+24], %c1;
+  st.global.b16 [%o+28], %d;
+  ld.global.b8 %f1, [%o];      st.global.f32 [%o+32], %f1;
+  mov.s32 %s, -2;
+  cvt.rn.f32.s32 %c2, %s;      st.global.b64 [%o+40], %c2;
+  cvt.f32.f32 %c3, %c1;        st.global.b64 [%o+48], %c3;"""
+    got = run(kernel(body), 14)
+    bits = 0xBFC00001
+    assert got == [bits, 0, bits, 0, bits, 0, bits, 1, 1, 0, 0xC0000000, 0, bits, 0]
+
+
+def test_a_demoted_double_has_no_lower_half() -> None:
+    text = HEAD.replace(".target sm_13", ".target sm_13, map_f64_to_f32") + kernel(
+        f"{OUT}  .reg .f64 %d;\n  ld.global.b32 %d, [%o];"
+    )
+    with pytest.raises(CompileError, match=r"`%d` has type \.f64, a float here"):
+        compile_ptx(text)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

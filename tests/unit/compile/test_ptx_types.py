@@ -41,6 +41,8 @@ def text(line: str) -> str:
         ("cvt.f64.f32 %d1, %d1;", "%d1", "f64", "f32"),
         ("ld.global.f32 %r1, [%w1];", "%r1", "u32", "f32"),
         ("ld.global.u32 %h1, [%w1];", "%h1", "u16", "u32"),
+        ("ld.global.f32 %w1, [%w1];", "%w1", "u64", "f32"),
+        ("st.global.f32 [%w1], %d1;", "%d1", "f64", "f32"),
         ("ld.global.v2.f32 {%f1, %d1}, [%w1];", "%d1", "f64", "f32"),
         ("st.global.u32 [%w1], %f1;", "%f1", "f32", "u32"),
         ("atom.global.add.u32 %f1, [%w1], %r1;", "%f1", "f32", "u32"),
@@ -75,6 +77,9 @@ def test_an_address_is_an_integer_of_32_or_64_bits() -> None:
         "slct.f32.s32 %f1, %f1, %f1, %r1;", "cvt.u8.u32 %r1, %r1;", "cvt.u32.u8 %r1, %h1;", "cvt.s16.f32 %r1, %f1;",
         "ld.global.u8 %r1, [%w1];", "ld.global.b32 %f1, [%w1];", "ld.global.f32 %b1, [%w1];",
         "ld.global.s8 %w1, [%w1];", "st.global.u8 [%w1], %r1;", "st.global.v2.b32 [%w1], {%f1, %r1};",
+        "ld.global.f32 %c1, [%w1];", "ld.global.b32 %d1, [%w1];", "st.global.f32 [%w1], %c1;",
+        "st.global.b8 [%w1], %d1;",
+        "cvt.rn.f32.s32 %c1, %r1;", "cvt.rn.f32.f64 %c1, %d1;", "cvt.f64.f32 %d1, %c1;", "ld.global.b16 %f1, [%w1];",
         "mov.u16 %h1, %tid.x;", "and.b32 %r1, %f1, %s1;", "clz.b64 %r1, %w1;",
     ],
 )  # fmt: skip
@@ -84,9 +89,11 @@ def test_what_the_manual_allows_is_taken(line: str) -> None:
 
 def test_types_fit_by_size_and_kind() -> None:
     for register, wanted, wider in (("b32", "f32", False), ("s32", "u32", False), ("f32", "b32", False),
-                                    ("u64", "u8", True), ("b64", "s32", True)):  # fmt: skip
+                                    ("u64", "u8", True), ("b64", "s32", True), ("b64", "f32", True),
+                                    ("f64", "b32", True)):  # fmt: skip
         assert fits(register, wanted, wider)
     for register, wanted, wider in (("f32", "u32", False), ("u64", "u32", False), ("pred", "b32", False),
-                                    ("u16", "u32", True), ("f64", "f32", True), ("b64", "f32", True)):  # fmt: skip
+                                    ("u16", "u32", True), ("f64", "f32", True), ("b64", "f32", False),
+                                    ("u64", "f32", True), ("f64", "u32", True)):  # fmt: skip
         assert not fits(register, wanted, wider)
     assert expected("bra.uni") == ((), False)

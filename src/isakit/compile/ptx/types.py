@@ -1,7 +1,7 @@
 """The types that registers of an instruction may have.
 
 A register fits a type of its size and kind, kinds being bits, integers, floats and predicates: bits fit integers and
-floats alike. `ld`, `st` and `cvt` take wider registers as well, of floats the very size.
+floats alike. `ld`, `st` and `cvt` take wider registers as well, but of floats no wider float.
 Source: the PTX ISA manual, chapter "Instruction Operands", "Operand Type-Checking Rules" and "Operand Size Exceeding
 Instruction-Type Size".
 """
@@ -61,7 +61,7 @@ def fits(register: str, wanted: str, wider: bool) -> bool:
         return register == wanted
     kinds = {"i" if t[0] in "us" else t[0] for t in (register, wanted)} - {"b"}
     size, least = SIZES[register], SIZES[wanted]
-    return len(kinds) < 2 and (size == least or (wider and size > least and register[0] != "f" != wanted[0]))
+    return len(kinds) < 2 and (size == least or (wider and size > least and not register[0] == "f" == wanted[0]))
 
 
 def check(s: PtxStatement) -> None:

@@ -384,8 +384,11 @@ class Base:
             self.put(self.variable((r.index, 0), "r"), value)
             self.put(self.variable((r.index, 1), "r"), high)
             return
-        if r.type == "f64" and not self.demoted:
-            raise self.refuse(f"`{r.name}` has type .f64, the result is .{ty}", operand)
+        if r.type == "f64" != ty:
+            if self.demoted:
+                raise self.refuse(f"`{r.name}` has type .f64, a float here; the result is .{ty}", operand)
+            self.write_double(operand, self.b.op(PACK, value, Const(0)))
+            return
         self.put(self.variable((r.index,), "r"), value)
 
     def write_pair(self, operand: Operand, value: Pair) -> None:

@@ -392,7 +392,7 @@ class Floats(Exact):
         if wide[0]:
             self.write_double(a[0], v)
         else:
-            self.write(a[0], v, written if written == "f64" else to, loose=to == "f16")
+            self.write(a[0], v, written if written == "f64" else to, loose=True)
 
     def _integer_to_float(self, to: str, source: str, rnd: str, sat: bool, a: Args, written: str) -> None:
         op = self.b.op
@@ -426,7 +426,7 @@ class Floats(Exact):
         else:
             if sat and source in ("u64", "s64"):
                 v = op(CVT(to="f32", source="f32", sat=True), v, kinds="r")
-            self.write(a[0], v, written)
+            self.write(a[0], v, written, loose=True)
 
     def _wide_to_float(self, source: str, rnd: str, a: Args) -> IrValue:
         """Convert a 64-bit integer to f32 without 64-bit conversions: its top 32 bits, odd if any bit is lost."""

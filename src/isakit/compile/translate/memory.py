@@ -297,9 +297,16 @@ class MemoryInstructions(Base):
         args = [base, v] if tag is None else [base, v, tag]
         self.b.emit(ST(space=space or "generic", offset=offset, ty=ty), args, "")
 
+    def _low_word(self, operand: Operand, ty: str) -> IrValue:
+        """Return up to 32 bits of a register that may be wider, an f64 included."""
+        what = operand.what if isinstance(operand, Name) else None
+        if isinstance(what, PtxRegister) and what.type == "f64" != ty:
+            return self.b.op(WORD(i=0), self.double(operand))
+        return self.word(operand, ty)
+
     def _store_words(self, items: tuple[Operand, ...], ty: str, place: Place) -> None:
         op, count, size, space = self.b.op, len(items), min(SIZES[ty], 4), place.space
-        values = [self.word(i, ty) for i in items]
+        values = [self._low_word(i, ty) for i in items]
         at = {1: "b8", 2: "b16", 4: "b32"}[size]
         if count > 1 and space == "global" and size < 4 and count * size in (4, 8):
             words: list[IrValue] = []
