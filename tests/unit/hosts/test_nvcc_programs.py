@@ -124,6 +124,10 @@ int main()
 """)
     nvcc("-o", "main", "main.cu", folder=tmp_path)
     assert isakit("cuda", "--", "./main", folder=tmp_path).stdout == "0 31 1\n"
+    (tmp_path / "headers").mkdir()
+    (tmp_path / "kernels.cuh").rename(tmp_path / "headers/kernels.cuh")
+    for options in (["-isystem", "headers"], ["-Xcompiler", "-Iheaders"]):
+        nvcc("-c", *options, "main.cu", folder=tmp_path)
 
 
 def test_functions_of_the_chip_that_the_hosts_library_lacks(tmp_path: Path) -> None:
@@ -276,8 +280,32 @@ def test_dependencies_and_preprocessed_text_go_where_they_are_asked_to(kernel: P
     assert "stdio.h" in nvcc("-M", "d.cu", folder=kernel).stdout
     nvcc("-E", "d.cu", "-o", "d.ii", folder=kernel)
     assert "int n = 3;" in (kernel / "d.ii").read_text()
-    nvcc("-cuda", "d.cu", folder=kernel)
-    assert "int n = 3;" in (kernel / "d.cu.cpp.ii").read_text()
+
+
+def test_what_cuda_writes_is_for_any_compiler_of_the_host(kernel: Path) -> None:
+    """Makefiles of the time had two steps: `nvcc -cuda`, then the host's own compiler."""
+    (kernel / "t.cu").write_text(r"""
+#include <stdio.h>
+struct Before { Before() { puts("what??/ \\ \"first\""); } } before;
+__global__ void k(int *p) { p[threadIdx.x] = 3 * threadIdx.x; }
+int main()
+{
+    int *d, h[32];
+    cudaMalloc((void **)&d, sizeof h);
+    k<<<1, 32>>>(d);
+    cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
+    return printf("%d\n", h[31]) != 3;
+}
+""")
+    nvcc("-cuda", "t.cu", folder=kernel)
+    nvcc("-o", "t", "t.cu.cpp.ii", folder=kernel)
+    assert isakit("cuda", "--", "./t", folder=kernel).stdout == 'what??/ \\ "first"\n93\n'
+    compiler = shutil.which("g++") or shutil.which("c++")
+    if compiler is not None:
+        options = ["-std=c++98", "-trigraphs", "-O2", "-g", "-c", "-x", "c++", "t.cu.cpp.ii", "-o", "t.o"]
+        subprocess.run([compiler, *options], cwd=kernel, check=True, timeout=300)
+        nvcc("-o", "t", "t.o", folder=kernel)
+        assert isakit("cuda", "--", "./t", folder=kernel).stdout.endswith("\n93\n")
 
 
 def test_headers_have_the_guards_that_programs_ask_for(kernel: Path) -> None:

@@ -36,8 +36,8 @@ from isakit.registry import ARCH_TO_VARIANT
 RUNTIME = "libcudart.so.5.0"
 """The name under which executables ask for the runtime: our headers are those of CUDA 5.0."""
 VERSION = (5, 0)
-_LANGUAGES = {".cu": "cu", ".c": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".C": "c++", ".ptx": "ptx",
-              ".cubin": "cubin"}  # fmt: skip
+_LANGUAGES = {".cu": "cu", ".c": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".C": "c++", ".ii": "c++",
+              ".ptx": "ptx", ".cubin": "cubin"}  # fmt: skip
 _LINKED = {".o": "object", ".obj": "object", ".a": "library", ".so": "library"}
 _SUFFIX = {
     "compile": ".o",
@@ -139,7 +139,7 @@ class _Build:
         makes = {
             "preprocess": self.preprocess, "generate-dependencies": self.dependencies,
             "generate-nonsystem-dependencies": self.dependencies, "ptx": self.ptx, "cubin": self.cubin,
-            "fatbin": self.fatbin, "compile": self.object, "cuda": self.preprocess,
+            "fatbin": self.fatbin, "compile": self.object, "cuda": self.host_text,
         }  # fmt: skip
         if action in makes:
             for source in sources:
@@ -197,7 +197,9 @@ class _Build:
     def _overlaid(self, source: Source, stem: str) -> list[str]:
         """Write the files of a source that have to be respelled, and return the options that put them in place."""
         roots: list[dict[str, str]] = []
-        for path, text in files_of(Path(source.path), self.options.all("include-path")):
+        folders = [*self.options.all("include-path"), *(w[2:] for w in self._host_words(("-I",))),
+                   *self.options.all("system-include")]  # fmt: skip
+        for path, text in files_of(Path(source.path), folders):
             new = respelled(text)
             if new != text:
                 made = self.folder / f"{stem}.{len(roots)}.respelled"
@@ -315,18 +317,32 @@ class _Build:
                        *self.rules(source, output), "-c", source.path, "-o", str(out)]  # fmt: skip
             self.host(command)
         else:
-            fat = self.folder / f"{source.stem}.fatbin"
-            data = write_fatbin(self.images(source))
-            fat.write_bytes(data)
-            if {"keep", "save-temps"} & set(self.options.given) and not self.dry:
-                _write(Path(self.options.last("keep-dir", "."), f"{source.stem}.fatbin"), data)
-            command = [*self.tools.hosted(), *self.common(source), *self.respelled(source), *self._loud(),
-                       *self.host_options(),
-                       "-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fat), *self.rules(source, output),
-                       "-c", source.path, "-o", str(out)]  # fmt: skip
-            self.clang(_for_clang(command), source)
+            self.with_device_code(source, [*self.rules(source, output), "-c", "-o", str(out)])
         if not self.dry:
             self.write(output, out.read_bytes())
+
+    def with_device_code(self, source: Source, how: Sequence[str]) -> None:
+        """Compile the host's part of a .cu file, with the images of its kernels in it."""
+        fat = self.folder / f"{source.stem}.fatbin"
+        data = write_fatbin(self.images(source))
+        fat.write_bytes(data)
+        if {"keep", "save-temps"} & set(self.options.given) and not self.dry:
+            _write(Path(self.options.last("keep-dir", "."), f"{source.stem}.fatbin"), data)
+        command = [*self.tools.hosted(), *self.common(source), *self.respelled(source), *self._loud(),
+                   *self.host_options(),
+                   "-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fat), *how, source.path]  # fmt: skip
+        self.clang(_for_clang(command), source)
+
+    def host_text(self, source: Source, output: Path) -> None:
+        """Write C++ that a compiler of the host makes the object of, as nvcc did: here it is the object's assembly."""
+        if source.language != "cu":
+            self.preprocess(source, output)
+            return
+        made = self.folder / f"{source.stem}.s"
+        self.with_device_code(source, [*self.rules(source, output), "-S", "-g0", "-fno-integrated-as", "-fno-addrsig",
+                                       "-o", str(made)])  # fmt: skip
+        if not self.dry:
+            self.write(output, _assembly_in_cpp(made.read_bytes()))
 
     def _loud(self) -> list[str]:
         """Leave warnings of the host's pass out, unless the makefile asks for some."""
@@ -466,6 +482,13 @@ def _for_clang(command: Sequence[str]) -> list[str]:
     out = ["-fopenmp=libgomp" if w == "-fopenmp" else w for w in out]
     out = [f"-std={STANDARD}" if _OLD_STANDARD.fullmatch(w) else w for w in out]
     return [*out, "-Wno-unknown-warning-option", "-Wno-ignored-optimization-argument", "-Qunused-arguments"]
+
+
+def _assembly_in_cpp(text: bytes) -> bytes:
+    """Return C++, of any standard, that is nothing but this assembly; what the compiler adds begins in `.text`."""
+    special = re.compile(rb"[\\\"?]")  # a ? may begin a trigraph
+    lines = [special.sub(rb"\\\g<0>", line.expandtabs(8)) for line in text.splitlines()]
+    return b"__asm__(\n" + b"".join(b'"%s\\n"\n' % line for line in [*lines, b".text"]) + b");\n"
 
 
 def _gnu(standard: str) -> str:

@@ -113,7 +113,7 @@ _TABLE = """
 -dc --device-c | flag | refused: a file's device code is whole in itself; compile with -c
 -dw --device-w | flag | the same as -c
 -dlink --device-link | flag | refused: a file's device code is whole in itself; there is nothing to link
--cuda --cuda | flag | preprocess to FILE.cu.cpp.ii, which is CUDA C still: compile it with -x cu
+-cuda --cuda | flag | write FILE.cu.cpp.ii, C++ for the host's compiler with the device code in it
 -gpu --gpu | flag | refused: there is no .gpu between a .cu file and its PTX
 -run --run | flag | refused: link, then run with `isakit cuda`
 -deviceemu --device-emulation | flag | refused: kernels run on a simulated chip; use `isakit cuda`
