@@ -60,43 +60,48 @@ def clipped(t: Triangles, half_z: bool, depth_clamp: bool, words: Sequence[int] 
         crossing = behind.any(axis=(1, 2)) & ~outside
     if not crossing.any():
         return t if not outside.any() else t.part(~outside)
-    pieces: list[tuple[int, Array, Array]] = []
-    for k in np.flatnonzero(crossing):
-        pieces += [(int(k), p, v) for p, v in _cut(t.position[k], t.values[k], distance[k])]
+    cut = np.flatnonzero(crossing)
+    which, position, values = _cut(cut, t.position[cut], t.values[cut], distance[cut])
     whole = np.flatnonzero(~outside & ~crossing)
-    index = np.concatenate([whole, np.array([k for k, _, _ in pieces], np.int64)])
+    index = np.concatenate([whole, which])
     order = np.argsort(index, kind="stable")
-    position = np.concatenate([t.position[whole], *[p[None] for _, p, _ in pieces]])
-    values = np.concatenate([t.values[whole], *[v[None] for _, _, v in pieces]])
+    position, values = np.concatenate([t.position[whole], position]), np.concatenate([t.values[whole], values])
     index = index[order]
     return Triangles(position[order], values[order], t.flat[index], t.number[index])
 
 
-def _cut(position: Array, values: Array, distance: Array) -> list[tuple[Array, Array]]:
-    """Clip one triangle at all planes: a fan of what is left."""
-    points = list(zip(position, values, distance, strict=True))
-    for plane in range(distance.shape[1]):
-        if (distance[:, plane] >= 0).all():
+def _cut(which: Array, position: Array, values: Array, distance: Array) -> tuple[Array, Array, Array]:
+    """Cut triangles at all planes: for each piece which one it is of, its positions and its values.
+
+    What is left of a triangle is a polygon, whose pieces are a fan. Corners [triangle, corner, numbers] have the
+    position, the distances and the values side by side; `count` of them are corners of the polygon, `most` at most.
+    """
+    planes = distance.shape[2]
+    corners: Array = np.concatenate([position, distance, values], axis=2)
+    count: Array = np.full(len(corners), 3)
+    most = 3
+    for plane in range(planes):
+        crossed: Array = ~np.logical_and.reduce(distance[:, :, plane] >= 0, 1)
+        if not crossed.any():
             continue
-        kept: list[tuple[Array, Array, Array]] = []
-        for n, (p, v, d) in enumerate(points):
-            q, u, e = points[(n + 1) % len(points)]
-            a, b = float(d[plane]), float(e[plane])
-            if a >= 0:
-                kept.append((p, v, d))
-            if (a >= 0) != (b >= 0):
-                t = a / (a - b)
-                kept.append((p + (q - p) * t, v + (u - v) * t, d + (e - d) * t))
-        points = kept
-        if len(points) < 3:
-            return []
-    return [
-        (
-            np.stack([points[0][0], points[k][0], points[k + 1][0]]),
-            np.stack([points[0][1], points[k][1], points[k + 1][1]]),
-        )
-        for k in range(1, len(points) - 1)
-    ]
+        places = np.arange(most)
+        following: Array = np.where(places + 1 < count[:, None], places + 1, 0)
+        others: Array = np.take_along_axis(corners, following[:, :, None], axis=1)
+        a, b = corners[:, :, 4 + plane], others[:, :, 4 + plane]
+        here: Array = np.less(places, count[:, None])
+        inside: Array = np.asarray(a >= 0) | ~crossed[:, None]
+        between: Array = here & crossed[:, None] & (inside != np.asarray(b >= 0))
+        t = np.where(between, a, 0.0) / np.where(between, a - b, 1.0)
+        found = np.stack([corners, corners + (others - corners) * t[:, :, None]], axis=2)
+        kept: Array = np.stack([here & inside, between], axis=2).reshape(len(corners), -1)
+        count = kept.sum(axis=1)
+        count[count < 3] = 0
+        most = max(3, int(count.max()))
+        first = np.argsort(~kept, axis=1, kind="stable")[:, :most]
+        corners = np.take_along_axis(found.reshape(*kept.shape, -1), first[:, :, None], axis=1)
+    row, k = np.nonzero(np.less(np.arange(1, most - 1), count[:, None] - 1))
+    pieces = corners[row[:, None], np.stack([np.zeros_like(k), k + 1, k + 2], axis=1)]
+    return which[row], pieces[:, :, :4], pieces[:, :, 4 + planes :]
 
 
 def clipped_lines(t: Triangles, half_z: bool, depth_clamp: bool, words: Sequence[int] = ()) -> Triangles:

@@ -23,16 +23,20 @@ PLANES = ("over_w0", "over_w1", "over_w2", "depth0", "depth1", "depth2",
 
 @dataclass(frozen=True)
 class PlanesKey:
-    """Properties that are built into a function: what has planes, and which output words are clamped to 0 to 1."""
+    """Properties that are built into a function: what has planes, and which output words are clamped to 0 to 1.
+
+    `cut`: the triangles were cut, and what their corners have is f64.
+    """
 
     values: tuple[Column, ...]
     clamped: tuple[int, ...]
+    cut: bool = False
 
 
 def written(q: PlanesKey) -> QuadFunction:
     """Write the text of the function, which fills three rows for each value."""
     f = QuadFunction()
-    code = f.code
+    code, dtype = f.code, np.float64 if q.cut else np.float32
     number: Numbers = code.scalar(code.body.mul(GROUP, LANES), np.int64) + np.arange(LANES)
     place = np.minimum(number, f.number("count") - 1)
     vertices = [code.gathered(f.slot("corners"), place * 3 + k, np.int64) for k in range(3)]
@@ -41,12 +45,12 @@ def written(q: PlanesKey) -> QuadFunction:
         return code.load(np.float64, f.row("planes", F64, PLANES.index(name)))
 
     def word(n: int) -> list[Numbers]:
-        found: list[Numbers] = [code.gathered(f.slot(("word", n)), v, np.float32).astype(np.float64) for v in vertices]
+        found: list[Numbers] = [code.gathered(f.slot(("word", n)), v, dtype).astype(np.float64) for v in vertices]
         return [np.clip(np.nan_to_num(v), 0, 1) if n in q.clamped else v for v in found]
 
     def flat(n: int) -> list[Numbers]:
         vertex = code.gathered(f.slot("provoking"), place, np.int64)
-        found: Numbers = code.gathered(f.slot(("word", n)), vertex, np.float32).astype(np.float64)
+        found: Numbers = code.gathered(f.slot(("word", n)), vertex, dtype).astype(np.float64)
         return 3 * [np.clip(np.nan_to_num(found), 0, 1) if n in q.clamped else found]
 
     over_w, depth = ([row(f"{what}{k}") for k in range(3)] for what in ("over_w", "depth"))
@@ -91,11 +95,14 @@ class CompiledPlanes:
 
 
 def planes_function(
-    values: tuple[Column, ...], clamped: tuple[int, ...], pixels: int | None
+    values: tuple[Column, ...], clamped: tuple[int, ...], pixels: int | None, cut: bool = False
 ) -> CompiledFunction | None:
-    """Return the function for what is interpolated, with the output words that are clamped; see `function_of`."""
+    """Return the function for what is interpolated, with the output words that are clamped.
+
+    See `PlanesKey` and `function_of`.
+    """
     words = {which[0] for _, *which in values if which}
-    q = PlanesKey(values, tuple(sorted(words.intersection(clamped))))
+    q = PlanesKey(values, tuple(sorted(words.intersection(clamped))), cut)
     return function_of(q, partial(written, q), host(), pixels)
 
 

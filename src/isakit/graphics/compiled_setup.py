@@ -13,6 +13,7 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from isakit.engine.llvm import host
 from isakit.engine.llvm.array_tracer import LANES, TracedArray
@@ -46,7 +47,10 @@ ROWS = (*COLUMNS, "quads")
 
 @dataclass(frozen=True)
 class SetupKey:
-    """Properties that are built into a function; see `DrawState` and `GraphicsChoices`."""
+    """Properties that are built into a function; see `DrawState` and `GraphicsChoices`.
+
+    `cut`: the triangles were cut, and their positions are f64.
+    """
 
     half_z: bool
     depth_clamp: bool
@@ -55,6 +59,7 @@ class SetupKey:
     cull: str | None
     planes: str
     fill: Literal["lower", "upper"]
+    cut: bool = False
 
 
 def written(q: SetupKey) -> QuadFunction:
@@ -63,7 +68,7 @@ def written(q: SetupKey) -> QuadFunction:
     code = f.code
     number: Numbers = code.scalar(code.body.mul(GROUP, LANES), np.int64) + np.arange(LANES)
     there = number < f.number("count")
-    positions = _positions(f, np.minimum(number, f.number("count") - 1))
+    positions = _positions(f, np.minimum(number, f.number("count") - 1), np.float64 if q.cut else np.float32)
     outside, odd = _clipped(q, positions)
     view: list[list[Numbers]] = [[f.float(f"{what}{axis}") for axis in "xyz"] for what in ("scale", "translate")]
     placed = [(x, y, z, 1.0 / w) if q.window_positions else window_of(x, y, z, w, *view) for x, y, z, w in positions]
@@ -95,18 +100,18 @@ def written(q: SetupKey) -> QuadFunction:
     return f
 
 
-def _positions(f: QuadFunction, number: TracedArray) -> list[list[Numbers]]:
+def _positions(f: QuadFunction, number: TracedArray, dtype: DTypeLike) -> list[list[Numbers]]:
     """Load the clip positions of the corners of primitives."""
     out: list[list[Numbers]] = []
     for k in range(3):
         vertex = f.code.gathered(f.slot("corners"), number * 3 + k, np.int64)
-        out.append([f.code.gathered(f.slot(axis), vertex, np.float32).astype(np.float64) for axis in "xyzw"])
+        out.append([f.code.gathered(f.slot(axis), vertex, dtype).astype(np.float64) for axis in "xyzw"])
     return out
 
 
 def _clipped(q: SetupKey, positions: list[list[Numbers]]) -> tuple[Numbers, Numbers]:
     """Return which triangles are behind a plane, and which are cut by one; see `clip.clipped`."""
-    if q.window_positions:
+    if q.window_positions or q.cut:
         nothing = np.zeros(LANES, bool)
         return nothing, nothing
     behind = [[~(d >= 0) for d in plane_distances(z, w, q.half_z, q.depth_clamp)] for _, _, z, w in positions]
@@ -186,13 +191,14 @@ def is_plain(state: DrawState) -> bool:
     return all(s is None for s in special) and state.polygon_mode == ("fill", "fill")
 
 
-def setup_function(state: DrawState, choices: GraphicsChoices, pixels: int | None) -> CompiledFunction | None:
-    """Return the function for a state; see `function_of`. None also where everything is culled."""
+def setup_function(
+    state: DrawState, choices: GraphicsChoices, pixels: int | None, cut: bool = False
+) -> CompiledFunction | None:
+    """Return the function for a state; see `SetupKey` and `function_of`. None also where everything is culled."""
     if state.cull == "both":
         return None
-    q = SetupKey(
-        state.half_z, state.depth_clamp, state.window_positions, state.front, state.cull, choices.planes, choices.fill
-    )
+    ways = state.half_z, state.depth_clamp, state.window_positions, state.front, state.cull
+    q = SetupKey(*ways, choices.planes, choices.fill, cut)
     return function_of(q, partial(written, q), host(), pixels)
 
 
@@ -211,17 +217,18 @@ def triangle_corners(v: Vertices, planes: Array, front: Array, state: DrawState,
     p, clamped = planes[:, :count], state.clamp_vertex
     return Corners(
         Planes(p[6:8].T, ((p[8], p[9]), (p[10], p[11]))), p[:3].T, p[3:6].T,
-        _values(v, v.primitives, clamped), lambda word: flat_values(v.words[word], v.provoking, word in clamped),
+        values_of(v.words, v.primitives, clamped),
+        lambda word: flat_values(v.words[word], v.provoking, word in clamped),
         front[:count] != 0, numbers=v.numbers, compiled=CompiledPlanes(v, planes, clamped, whole),
     )  # fmt: skip
 
 
-def _values(v: Vertices, places: Array, clamped: tuple[int, ...]) -> Callable[[int], Array]:
+def values_of(words: Array, places: Array, clamped: tuple[int, ...]) -> Callable[[int], Array]:
     """Return the function from an output word to what vertices have in it, f64."""
 
     def of(word: int) -> Array:
         with np.errstate(invalid="ignore"):
-            found = v.words[word].view(np.float32)[places].astype(np.float64)
+            found = words[word].view(np.float32)[places].astype(np.float64)
         return np.clip(np.nan_to_num(found), 0, 1) if word in clamped else found
 
     return of
@@ -239,5 +246,5 @@ def flat_values(word: Array, provoking: Array, clamped: bool) -> Array:
 
 __all__ = [
     "ROWS", "CompiledTriangles", "SetupKey", "flat_values", "is_plain", "put_view", "setup_function",
-    "triangle_corners", "written",
+    "triangle_corners", "values_of", "written",
 ]  # fmt: skip

@@ -2,8 +2,9 @@
 
 What they have in common is prepared once: the functions of all stages, the records these get, and memory for what goes
 from one to the next. A draw of triangles then calls one function after the other: vertex program, set-up, planes,
-quads, and for each batch of fragments inputs, program and output merger. What the plan cannot do, such as triangles
-that have to be cut, is left to the pipeline, before anything has been drawn.
+quads, and for each batch of fragments inputs, program and output merger. Where set-up finds triangles that have to be
+cut, arrays cut them, and functions for positions in f64 set all of them up. What the plan cannot do is left to the
+pipeline, before anything has been drawn.
 """
 
 from __future__ import annotations
@@ -19,17 +20,27 @@ import numpy as np
 from isakit.engine.llvm.array_tracer import LANES as GROUP
 from isakit.engine.protocol import Array
 from isakit.graphics.assembly import Attribute, fetch
+from isakit.graphics.clip import Triangles, clipped
 from isakit.graphics.compiled_draw import fragment_rows, merge_question
 from isakit.graphics.compiled_inputs import InputsKey, inputs_function
 from isakit.graphics.compiled_merge import merge_function, put_depth_range, put_state
 from isakit.graphics.compiled_planes import PLANES, planes_function
 from isakit.graphics.compiled_quads import CompiledFunction, Name
-from isakit.graphics.compiled_raster import AT_ONCE, quads_function
-from isakit.graphics.compiled_setup import ROWS, flat_values, is_plain, put_view, setup_function, triangle_corners
+from isakit.graphics.compiled_raster import quads_function
+from isakit.graphics.compiled_setup import (
+    ROWS,
+    flat_values,
+    is_plain,
+    put_view,
+    setup_function,
+    triangle_corners,
+    values_of,
+)
 from isakit.graphics.compiled_stage import RepeatedStage
 from isakit.graphics.draw_state import DrawState, DrawStats
 from isakit.graphics.pipeline import LastDraw, Pipeline, fragments_of
-from isakit.graphics.planes import Column, Corners, Fragments, PrimitiveFacts
+from isakit.graphics.planes import Column, Corners, Fragments, PrimitiveFacts, words_of
+from isakit.graphics.primitives import Rasterizer
 from isakit.graphics.quad_buffers import QuadBuffers
 from isakit.graphics.shader import FragmentShader, VertexShader
 from isakit.graphics.stage import LANES, ConstantVaryings, Stage, answered
@@ -43,8 +54,10 @@ if TYPE_CHECKING:
     from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 
 MOST_TRIANGLES = 1 << 14
+MOST_QUADS = 1 << 18
 MOST_INSTRUCTIONS = 1 << 12
-"""Triangles of a draw, and instructions of a program, above which the little that a plan saves is not worth it."""
+"""Triangles of a draw, quads in the boxes around them, and instructions of a program, above which the little that a
+plan saves is not worth it."""
 Banks = Mapping[int, Array]
 """c[] bank number -> its bytes, where they are; they may be others at the next draw."""
 
@@ -92,13 +105,52 @@ def plan_of(p: Pipeline, vertex: VertexShader, fragment: FragmentShader, state: 
     return DrawPlan(vertex, fragment, state) if p.engine.direct and plain else None
 
 
+class _SetUp:
+    """The functions for triangles and the planes over them, with their jobs; `values`: what has planes."""
+
+    def __init__(self, setup: CompiledFunction, planes: CompiledFunction | None, values: tuple[Column, ...]) -> None:
+        self._setup, self._planes = setup, planes
+        self.words = sorted({word[0] for _, *word in values if word})
+        self.job = setup.job()
+        self._jobs = [self.job, *(() if planes is None else (planes.job(),))]
+
+    def put(self, numbers: Mapping[Name, int | Array]) -> None:
+        """Fill slots of the jobs that have them."""
+        for job in self._jobs:
+            for name, value in numbers.items():
+                job.set_slot(name, value)
+
+    def put_vertices(self, positions: Sequence[Array], words: Sequence[Array]) -> None:
+        """Let vertices be those with these clip positions x, y, z and w, and these of `words`."""
+        self.put(dict(zip("xyzw", positions, strict=True)))
+        self.put({("word", n): row for n, row in zip(self.words, words, strict=True)})
+
+    def set_up(self, corners: Array) -> int:
+        """Set triangles up, whose corners [n, 3] are vertices by number; returns what the function counts."""
+        self.put({"corners": corners, "count": len(corners)})
+        return self._setup.run(self.job.address, 0, -(-len(corners) // GROUP), 0)
+
+    def make_planes(self, provoking: Array) -> None:
+        """Make the planes over the triangles that were set up, with the numbers of their provoking vertices."""
+        if self._planes is not None:
+            self._jobs[1].set_slot("provoking", provoking)
+            self._planes.run(self._jobs[1].address, 0, -(-len(provoking) // GROUP), 0)
+
+
+def _set_up(state: DrawState, p: Pipeline, values: tuple[Column, ...], cut: bool) -> _SetUp | None:
+    """Return functions that set triangles up, or those that were `cut`; None where they have not been made."""
+    made = None if p.make_all else 0
+    setup = setup_function(state, p.choices, made, cut)
+    planes = planes_function(values, () if cut else state.clamp_vertex, made, cut) if values else None
+    return None if setup is None or (values and planes is None) else _SetUp(setup, planes, values)
+
+
 @dataclass(frozen=True)
 class _Functions:
-    """The functions between the programs, and what the one for planes makes: `values`."""
+    """The functions between the programs, and what those for planes make: `values`."""
 
-    setup: CompiledFunction
+    whole: _SetUp
     quads: CompiledFunction
-    planes: CompiledFunction | None
     values: tuple[Column, ...]
     inputs: CompiledFunction
     merger: CompiledFunction
@@ -115,25 +167,23 @@ def _prepared(plan: DrawPlan, p: Pipeline, textures: Mapping[str, Mapping[int, B
     found = [r for r in ready if r is not None and _repeats(*r)]
     if len(found) < 2:
         return None
-    kernel, whole = found[1][1], p.make_all
+    kernel, made = found[1][1], None if p.make_all else 0
     words = tuple(sorted({(w, flat) for w, flat, _ in kernel.flow.varyings if w < VARYING_WORDS}))
     question = merge_question(fragment, kernel.facts.registers, state, p.targets, p.depth_buffer, p.choices)
     if any(len(c) != 4 for c in question.colors) or (question.second is not None and len(question.second) != 4):
         return None
     shape = PrimitiveFacts(False, False, False, False, not fragment.two_sided)
     asked = InputsKey(tuple(fragment.inputs), words, question.reads_depth, shape, float(state.pixel_center))
-    made = 0 if not whole else None
-    setup, quads = setup_function(state, p.choices, made), quads_function(made)
+    quads = quads_function(made)
     inputs, merger = inputs_function(asked, kernel.target, made), merge_function(question, kernel.target, made)
-    if setup is None or quads is None or inputs is None or merger is None:
+    if quads is None or inputs is None or merger is None:
         return None
     names = dict.fromkeys(n for n in (*inputs.slots, *merger.slots) if isinstance(n, tuple))
     values = tuple(dict.fromkeys(n[1] for n in names if n[0] == "plane"))
-    planes = planes_function(values, state.clamp_vertex, made) if values else None
-    if values and planes is None:
+    whole = _set_up(state, p, values, cut=False)
+    if whole is None:
         return None
-    functions = _Functions(setup, quads, planes, values, inputs, merger)
-    return _Prepared(plan, p, found[0], found[1], functions, asked)
+    return _Prepared(plan, p, found[0], found[1], _Functions(whole, quads, values, inputs, merger), asked)
 
 
 def _repeats(launch: Launch, kernel: CompiledKernel) -> bool:
@@ -175,10 +225,12 @@ class _Prepared:
         like = Stage(0, varyings=ConstantVaryings(np.zeros((0, 0), np.uint32)), choices=p.choices)
         self._fragment = _Units(RepeatedStage(*fragment, like, LANES // 32, table), plan.fragment)
         self._fragment.stage.stopped_by(self._stop)
-        self._setup, self._quads, self._inputs, self._merger = (x.job() for x in (f.setup, f.quads, f.inputs, f.merger))
-        self._planes = None if f.planes is None else f.planes.job()
+        self._quads, self._inputs, self._merger = (x.job() for x in (f.quads, f.inputs, f.merger))
         self._view = state.viewports[0] if state.viewports else p.viewport(state)
-        put_view(self._setup, self._view, p.bounds(state.scissors[0] if state.scissors else state.scissor))
+        self._bounds = p.bounds(state.scissors[0] if state.scissors else state.scissor)
+        self._cut: _SetUp | None = None
+        self._rows: Array | None = None
+        put_view(f.whole.job, self._view, self._bounds)
         for k in range(len(rows) - 1):
             self._inputs.set_slot(f"row{k}", rows[k])
         if asked.depth:
@@ -188,7 +240,7 @@ class _Prepared:
         self._flat = sorted({n[1] for n in (*f.inputs.slots, *f.merger.slots) if n[0] == "flat"})
         self._images: list[Array] = []
         self._vertex_of = vertex
-        self._made_quads = p.quads = p.quads or QuadBuffers(AT_ONCE)
+        self._made_quads = p.quads = p.quads or QuadBuffers(MOST_QUADS)
         self._take_quads(self._made_quads)
         self._make_vertex_room(p, 64)
         self._make_room(64)
@@ -202,11 +254,8 @@ class _Prepared:
         self._vertex = _Units(RepeatedStage(*self._vertex_of, like, warps), shader)
         self._vertex.stage.stopped_by(self._stop)
         self._words = self._vertex.stage.outputs
-        for axis, word in zip("xyzw", shader.position, strict=True):
-            self._setup.set_slot(axis, self._words[word])
-        for _, *word in self._f.values if self._planes is not None else ():
-            if word and self._planes is not None:
-                self._planes.set_slot(("word", *word), self._words[word[0]])
+        whole = self._f.whole
+        whole.put_vertices([self._words[n] for n in shader.position], [self._words[n] for n in whole.words])
 
     def _make_room(self, room: int) -> None:
         """Make room for so many triangles, whole groups of them."""
@@ -225,11 +274,11 @@ class _Prepared:
         }  # fmt: skip
         columns |= {("plane", what, k): out[3 * j + k] for j, what in enumerate(self._f.values) for k in range(3)}
         columns |= {("flat", word): row for word, row in zip(self._flat, self._flat_rows, strict=True)}
-        for job in (self._setup, self._planes, self._inputs, self._merger):
-            if job is not None:
-                job.set_slot("room", room)
-                for name, array in columns.items():
-                    job.set_slot(name, array)
+        self._columns: dict[Name, int | Array] = {"room": room, **columns}
+        self._f.whole.put(self._columns)
+        for job in (self._inputs, self._merger):
+            for name, value in self._columns.items():
+                job.set_slot(name, value)
         self._quads.set_slot("table", self._table)
         self._quads.set_slot("triangles", room)
 
@@ -237,7 +286,7 @@ class _Prepared:
         """Let quads go to some buffers."""
         for name, array in (("x", b.x), ("y", b.y), ("p", b.primitive), ("covered", b.covered), ("used", b.used)):
             self._quads.set_slot(name, array)
-        self._quads.set_slot("room", AT_ONCE)
+        self._quads.set_slot("room", MOST_QUADS)
         for job in (self._inputs, self._merger):
             for name, array in (("x", b.x), ("y", b.y), ("primitive", b.primitive)):
                 job.set_slot(name, array)
@@ -275,30 +324,31 @@ class _Prepared:
             raise KeyboardInterrupt
         if not done:
             return None
-        p.drawn(partial(self._show, p, made, fetched))
+        p.drawn(partial(self._show, p, made, fetched, self._rows))
         stats.seconds = time.perf_counter() - started
         return stats
 
     def _run(self, p: Pipeline, made: Vertices, vertices: int, stats: DrawStats) -> bool:
         """Run all stages; returns whether that was possible, up to the fragments. Raises BudgetExceeded."""
-        f, stage, count = self._f, self._vertex.stage, len(made.primitives)
+        f, stage, jobs = self._f, self._vertex.stage, self._f.whole
         if not stage.run_lanes(vertices):
             return False
+        drawn, provoking, self._rows = made, made.provoking, None
+        done = jobs.set_up(made.primitives)
+        if done & 0xFFFF_FFFF:
+            cut = self._cut_triangles(p, made)
+            if cut is None:
+                return False
+            jobs, corners, provoking, self._rows = cut
+            drawn, done = made.part(self._rows), jobs.set_up(corners)
+        count = len(drawn.primitives)
         groups = -(-count // GROUP)
-        self._setup.set_slot("corners", made.primitives)
-        self._setup.set_slot("count", count)
-        done = f.setup.run(self._setup.address, 0, groups, 0)
-        sizes = self._table[-1, : groups * GROUP]
-        if done & 0xFFFF_FFFF or sizes.sum() > AT_ONCE:
+        if done & 0xFFFF_FFFF or self._table[-1, : groups * GROUP].sum() > MOST_QUADS:
             return False
-        if self._planes is not None and f.planes is not None:
-            self._planes.set_slot("corners", made.primitives)
-            self._planes.set_slot("provoking", made.provoking)
-            self._planes.set_slot("count", count)
-            f.planes.run(self._planes.address, 0, groups, 0)
-        self._numbers[:count] = made.numbers
+        jobs.make_planes(provoking)
+        self._numbers[:count] = drawn.numbers
         for word, row in zip(self._flat, self._flat_rows, strict=True):
-            row[:count] = flat_values(self._words[word], made.provoking, word in self._plan.state.clamp_vertex)
+            row[:count] = flat_values(self._words[word], drawn.provoking, word in self._plan.state.clamp_vertex)
         f.quads.run(self._quads.address, 0, groups * GROUP, 0)
         n = self._made_quads.end()
         threads, issued = stage.instructions()
@@ -308,6 +358,38 @@ class _Prepared:
         if n:
             self._shade(p, made, n, stats)
         return True
+
+    def _cut_triangles(self, p: Pipeline, made: Vertices) -> tuple[_SetUp, Array, Array, Array] | None:
+        """Cut the triangles of a draw at the planes.
+
+        Return what sets the pieces up, their corners and provoking vertices by number, and for each the triangle it is
+        of; None where the pipeline has to do it.
+        """
+        f, state = self._f, self._plan.state
+        if state.window_positions or any(v[0] == "linear" for v in f.values):
+            return None
+        jobs = self._cut
+        if jobs is None:
+            jobs = self._cut = _set_up(state, p, f.values, cut=True)
+            if jobs is None:
+                return None
+            put_view(jobs.job, self._view, self._bounds)
+        at_corners, n = values_of(self._words, made.primitives, state.clamp_vertex), len(made.primitives)
+        position = np.stack([at_corners(word) for word in self._plan.vertex.position], axis=-1)
+        values = np.stack([at_corners(word) for word in jobs.words], axis=-1) if jobs.words else np.zeros((n, 3, 0))
+        with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+            flat = np.zeros((n, 0), np.uint32)
+            t = clipped(Triangles(position, values, flat, np.arange(n)), state.half_z, state.depth_clamp)
+        n = len(t)
+        if n > MOST_TRIANGLES:
+            return None
+        if n > self._room:
+            self._make_room(1 << (n - 1).bit_length())
+        provoking = values_of(self._words, made.provoking[t.number], state.clamp_vertex)
+        rows = [np.concatenate([t.values[..., k].ravel(), provoking(word)]) for k, word in enumerate(jobs.words)]
+        jobs.put(self._columns)
+        jobs.put_vertices(list(np.ascontiguousarray(t.position.reshape(-1, 4).T)), rows)
+        return jobs, np.arange(3 * n).reshape(n, 3), np.arange(3 * n, 4 * n), t.number
 
     def _shade(self, p: Pipeline, made: Vertices, n: int, stats: DrawStats) -> None:
         """Run and merge the fragments of the quads."""
@@ -325,7 +407,7 @@ class _Prepared:
                 fragments = self._plan.fragment
                 p.shade(
                     fragments,
-                    self._corners(p, made),
+                    self._corners(p, made, self._rows),
                     self._made_quads.part(first),
                     self._plan.state,
                     self._view,
@@ -351,23 +433,28 @@ class _Prepared:
         self._merger.set_slot("states", self._fragment.stage.records())
 
     # --- what it leaves -----------------------------------------------------------------------------------------------
-    def _corners(self, p: Pipeline, made: Vertices) -> Corners:
-        """Return the corners that the planes of the draw are made from."""
+    def _corners(self, p: Pipeline, made: Vertices, rows: Array | None) -> Corners:
+        """Return the corners that the planes of the draw are made from; `rows`: what triangles were cut from."""
         v = Vertices(self._words, made.primitives, made.provoking, numbers=made.numbers)
+        if rows is not None:  # as the pipeline has them
+            vertex, used = self._plan.vertex, words_of(self._plan.fragment.inputs)
+            places = vertex.position, vertex.point_size, None, used
+            return next(Rasterizer(self._plan.state, self._view, self._bounds, p.choices, 0.0, *places)(v)).corners
         count = len(made.primitives)
         return triangle_corners(
             v, self._plane_rows[:, : -(-count // GROUP) * GROUP], self._front, self._plan.state, p.make_all
         )
 
-    def _show(self, p: Pipeline, made: Vertices, fetched: Fetched) -> LastDraw:
+    def _show(self, p: Pipeline, made: Vertices, fetched: Fetched, rows: Array | None) -> LastDraw:
         """Return what the pipeline tells of its last draw."""
         words = self._words[:, : fetched.count].copy()
         quads, plan = self._made_quads.part(0), self._plan
 
         def inputs() -> Fragments:
-            return fragments_of(plan.fragment, self._corners(p, made), quads, plan.state)
+            return fragments_of(plan.fragment, self._corners(p, made, rows), quads, plan.state)
 
-        return LastDraw(made.with_words(words, fetched), quads, np.arange(len(made.primitives)), inputs)
+        places = np.arange(len(made.primitives)) if rows is None else rows
+        return LastDraw(made.with_words(words, fetched), quads, places, inputs)
 
 
 __all__ = ["DrawPlan", "plan_of"]

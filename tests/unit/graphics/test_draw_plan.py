@@ -12,7 +12,7 @@ pytest.importorskip("llvmlite")
 from isakit.graphics.assembly import Attribute
 from isakit.graphics.draw_plan import plan_of
 from isakit.graphics.draw_state import DrawState
-from isakit.graphics.planes import PrimitiveInput
+from isakit.graphics.planes import FragmentInput, PositionInput, PrimitiveInput, VaryingInput
 from isakit.tesla import FragmentShader, Pipeline, VertexShader
 
 VERTEX = "\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(4)) + "\nexit (never) nop"
@@ -40,3 +40,48 @@ def test_primitives_have_the_same_numbers_with_a_plan(mode: str) -> None:
         pictures.append(p.image())
     assert pictures[0].any() or mode == "polygon"
     assert (pictures[0] == pictures[1]).all()
+
+
+PASSED = "\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(8)) + "\nexit (never) nop"
+MIXED = """
+interp $r0 v[0x4]
+interp $r1 v[0x8]
+interp $r2 v[0x0]
+interp $r3 flat v[0xc]
+exit (never) nop
+"""
+
+
+@pytest.mark.parametrize("half_z", [False, True])
+@pytest.mark.parametrize("mode", ["triangles", "triangle_strip", "quads"])
+def test_triangles_that_are_cut_have_a_plan(mode: str, half_z: bool) -> None:
+    """Pixels, counts and what can be looked at are the pipeline's."""
+    rng = np.random.default_rng(5)
+    vertices: Any = rng.uniform(-1, 1, (36, 8)).astype(np.float32)
+    vertices[:, 2] *= 1.5
+    vertices[:, 3] = rng.uniform(0.3, 1.2, 36)
+    state = DrawState(half_z=half_z, clamp_vertex=(5,), cull=None)
+    vertex = VertexShader(PASSED, inputs=[(k // 4, k % 4) for k in range(8)])
+    colors = VaryingInput(4), VaryingInput(5, "constant"), VaryingInput(6, "flat")
+    inputs: list[FragmentInput] = [PositionInput("z"), *colors]
+    fragment = FragmentShader(MIXED, inputs=inputs)
+    order, units = np.arange(36), {"vertex": {}, "fragment": {}}
+    arrays = [Attribute(np.ascontiguousarray(vertices[:, 4 * k : 4 * k + 4])) for k in range(2)]
+    found: list[Any] = []
+    for planned in (True, False):
+        p = Pipeline(48, 40, targets=["rgba32f"], engine="llvm")
+        p.make_all = True
+        plan = plan_of(p, vertex, fragment, state) if planned else None
+        if plan is not None:
+            stats = plan.draw(p, mode, order, None, arrays, units, units)  # type: ignore[arg-type]
+            assert stats is not None
+        else:
+            stats = p.draw(mode, vertex, fragment, arrays, indices=order, state=state)
+        assert p.coverage is not None
+        assert p.fragments is not None
+        assert p.rows is not None
+        z = p.fragments.depth()
+        counts = stats.triangles, stats.quads, stats.fragments, stats.samples
+        found.append((counts, *(a.tobytes() for a in (p.image(), p.coverage.primitive, p.rows, z))))
+    assert found[0][0][0] > 12
+    assert found[0] == found[1]
