@@ -112,13 +112,25 @@ def _take_in(m: MFunction, within: list[MBlock], put: Callable[[int, MBlock], No
     at, end = _places(m), within[-1]
     meeting = max(at[s] for b in within for s in b.succs)
     between = m.blocks[at[end] + 1 : meeting]
-    if not between or any(len(b.preds) > 1 or b.preds[0] not in (*within, *between) for b in between):
+    inside = set(within)
+    ways: dict[MBlock, MBlock] = {}
+
+    def way(b: MBlock) -> MBlock | None:
+        return b if b in inside else ways.get(b)
+
+    for b in between:
+        found = {way(p) for p in b.preds if at[p] < at[b]}
+        one = found.pop() if len(found) == 1 else None
+        if one is None:
+            return
+        ways[b] = one
+    if not between or any(way(p) is not ways[b] for b in between for p in b.preds):
         return
     if end.cond is not None:
         put(meeting, _between(m, end, next(s for s in end.succs if s in within)))
     for b in reversed(between):
         m.blocks.remove(b)
-        m.blocks.insert(m.blocks.index(b.preds[0]) + 1, b)
+        m.blocks.insert(m.blocks.index(ways[b]) + 1, b)
 
 
 def _jump_back_always(m: MFunction) -> None:
@@ -153,18 +165,28 @@ def _begin_with_instructions(m: MFunction) -> None:
 
 
 def _part_jumps(m: MFunction) -> None:
-    """Part a jump back or out of a loop from the block that is jumped to over it."""
+    """Part a jump back, out of a loop or by a condition from the block that is jumped to over it."""
     at, loops = _places(m), list(dict(m.back_edges()).items())  # first and last blocks
     before: dict[MBlock, list[MBlock]] = {}
     for k, (b, after) in enumerate(pairwise(m.blocks)):
-        if not b.succs or b.cond is not None or b.succs[0] is after:
+        to = max((at[s] for s in b.succs if s is not after), default=k + 1)
+        if to == k + 1:
             continue
-        to = at[b.succs[0]]
         around = [start for start, end in loops if start <= k <= end and (to <= k or end < to)]
         ended = max((start for start, end in loops if end == k), default=None)
         over = [p for p, x in enumerate(m.blocks[:k]) if x.cond is not None and after in x.succs]
-        if around and any(ended is None or p < ended for p in over):
-            before[after] = [_nothing(m, b.loc, after)]
+        over = [p for p in over if ended is None or p < ended]
+        if not over or (b.cond is None and not around):
+            continue
+        new = _nothing(m, b.loc, after)
+        before[after] = [new]
+        if b.cond is not None:
+            _lead(b, after, new)
+            continue
+        end = min(end for start, end in loops if start <= k <= end)
+        past = [s for x in m.blocks[over[0] + 1 : k] for s in x.succs if k + 1 < at[s] <= end]
+        if past:  # a jump out of its `then` leads past what follows: that is an `else`, and the `then` has this end
+            new.succs, new.ins = [max(past, key=at.__getitem__)], []
     m.place(before)
 
 
