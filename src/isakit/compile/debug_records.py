@@ -7,6 +7,7 @@ takes the value: `.pragma "isakit.value NAME TYPE OPERAND"`, see `compile.debug_
 
 from __future__ import annotations
 
+import os
 import re
 from urllib.parse import quote
 
@@ -82,7 +83,9 @@ class _Metadata:
     """The debug metadata of a module: names and types of variables."""
 
     def __init__(self, ir: str) -> None:
-        self.nodes = {m[1]: (m[2], dict(_FIELD.findall(m[3]))) for m in _NODE.finditer(ir)}
+        self.nodes: dict[str, tuple[str, dict[str, str]]] = {
+            m[1]: (m[2], dict(_FIELD.findall(m[3]))) for m in _NODE.finditer(ir)
+        }
 
     def variable(self, node: str, location: str) -> tuple[str, str] | None:
         """Return the name and type of a variable of a kernel; None for one that has no name, or a type without a place.
@@ -95,16 +98,24 @@ class _Metadata:
             return None
         type = self._type(fields.get("type", ""))
         if self.nodes.get(location, ("", {}))[1].get("inlinedAt"):
-            name = f"{self._function(fields.get('scope', ''))}::{name}"
+            function = self._function(fields.get("scope", "")).get("name", "").strip('"')
+            name = f"{function}::{name}"
         return None if type is None else (name, type)
 
-    def _function(self, scope: str) -> str:
+    def _function(self, scope: str) -> dict[str, str]:
+        """Return the fields of the function that a scope is in."""
         for _ in range(DEEPEST):
             kind, fields = self.nodes.get(scope, ("", {}))
             if kind == "DISubprogram":
-                return fields.get("name", "").strip('"')
+                return fields
             scope = fields.get("scope", "")
-        return ""
+        return {}
+
+    def is_in(self, scope: str, folder: str) -> bool:
+        """Return whether a scope is a function of a file in a folder."""
+        _, file = self.nodes.get(self._function(scope).get("file", ""), ("", {}))
+        directory, name = (file.get(part, "").strip('"') for part in ("directory", "filename"))
+        return os.path.join(directory, name).startswith(os.path.join(folder, ""))
 
     def _type(self, node: str, deep: int = 0) -> str | None:
         kind, fields = self.nodes.get(node, ("", {}))
@@ -127,6 +138,28 @@ class _Metadata:
         if kind == "DICompositeType" and fields.get("tag", "") == "DW_TAG_enumeration_type":
             return self._type(fields.get("baseType", ""), deep + 1)
         return None
+
+
+def without_headers(ir: str, folder: str) -> str:
+    """Return LLVM IR in which code of a folder's inlined functions has the places of their calls, and no variables."""
+    about = _Metadata(ir)
+
+    def at_call(m: re.Match[str]) -> str:
+        location = m[1]
+        for _ in range(DEEPEST):
+            fields = about.nodes[location][1]
+            if fields.get("inlinedAt") not in about.nodes or not about.is_in(fields.get("scope", ""), folder):
+                break
+            location = fields["inlinedAt"]
+        written = "".join(f"{name}: {value}, " for name, value in about.nodes[location][1].items())
+        return m[0] if location == m[1] else f"{m[0][: m.start(3) - m.start()]}{written[:-2]})"
+
+    def is_ours(line: str) -> bool:
+        m = _RECORD.match(line)
+        return m is not None and about.is_in(about.nodes.get(m[2], ("", {}))[1].get("scope", ""), folder)
+
+    text = "\n".join(line for line in ir.splitlines() if not is_ours(line)) + "\n"
+    return _NODE.sub(lambda m: at_call(m) if m[2] == "DILocation" else m[0], text)
 
 
 def marked(ir: str) -> str:
@@ -198,4 +231,4 @@ def _constant(kind: str, text: str) -> int | None:
     return int.from_bytes(struct.pack("<" + form, number), "little")
 
 
-__all__ = ["marked"]
+__all__ = ["marked", "without_headers"]

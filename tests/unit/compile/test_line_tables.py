@@ -11,11 +11,14 @@ from click.testing import CliRunner
 import isakit
 from isakit.cli.app import app
 from isakit.compile import compile_ptx
+from isakit.compile.c import compile_c
+from isakit.compile.debug_records import without_headers
 from isakit.debug.breakpoints import addresses
 from isakit.debug.session import Session
 from isakit.errors import CompileError, LaunchError
 from isakit.formats import write_elf_cubin
 from isakit.line_table import LineTable, SourceLine, pack, unpack
+from support.needs import needs_clang
 
 TEXT = """.version 1.4
 .target sm_13
@@ -188,3 +191,45 @@ def test_an_error_stands_at_the_line_of_the_text_a_compiler_read() -> None:
         with pytest.raises(CompileError) as e:
             compile_ptx(text.replace(".loc 1 3 7", bad).replace("WRONG", "x;"), path="k.cu", origin=origin)
         assert e.value.diagnostics[0].line == 5
+
+
+INLINED = """\
+  call void @llvm.dbg.value(metadata i32 %d, metadata !20, metadata !DIExpression()), !dbg !10
+    #dbg_value(i32 %i, !21, !DIExpression(), !12)
+  %x = add i32 %i, 1, !dbg !10
+!1 = !DIFile(filename: "k.cl", directory: "/home/user")
+!2 = !DIFile(filename: "headers/opencl.h", directory: "/isakit")
+!3 = distinct !DISubprogram(name: "scale", file: !1, line: 7)
+!4 = distinct !DISubprogram(name: "get_global_id", file: !2, line: 60)
+!5 = distinct !DILexicalBlock(scope: !4, file: !2, line: 61)
+!10 = !DILocation(line: 62, column: 5, scope: !5, inlinedAt: !11)
+!11 = distinct !DILocation(line: 60, column: 9, scope: !4, inlinedAt: !12)
+!12 = distinct !DILocation(line: 9, column: 13, scope: !3)
+!13 = !DILocation(line: 60, column: 1, scope: !4)
+!20 = !DILocalVariable(name: "d", scope: !4, file: !2, type: !30)
+!21 = !DILocalVariable(name: "i", scope: !3, file: !1, type: !30)
+"""
+
+
+def test_code_of_headers_has_the_place_of_its_call() -> None:
+    text = without_headers(INLINED, "/isakit/headers")
+    assert "!10 = !DILocation(line: 9, column: 13, scope: !3)" in text
+    assert "!11 = distinct !DILocation(line: 9, column: 13, scope: !3)" in text
+    assert "!13 = !DILocation(line: 60, column: 1, scope: !4)" in text  # no call is known
+    assert "!20, metadata" not in text
+    assert "#dbg_value(i32 %i, !21" in text
+    assert without_headers(INLINED, "/isakit/head") == INLINED
+
+
+@needs_clang
+@pytest.mark.parametrize(("name", "text"), [
+    ("k.cl", "__kernel void k(__global int *out)\n{\n    int i = get_global_id(0);\n    out[i] = min(i, 3);\n}\n"),
+    ("k.cu", "__global__ void k(int *out)\n{\n    int i = threadIdx.x;\n    out[i] = __sad(i, 3, i) + __popc(i);\n}\n"),
+])  # fmt: skip
+def test_lines_are_those_of_the_program(name: str, text: str) -> None:
+    lines = next(iter(compile_ptx(compile_c(name, text)).module.kernels.values())).program.lines
+    assert lines is not None
+    assert {Path(where.path).name for _, where in lines if where.line} == {name}
+    ptx = compile_c(name, text, named=True)
+    assert "isakit.value i " in ptx
+    assert "::" not in ptx

@@ -140,7 +140,8 @@ class Read:
 def variables(read: Read) -> Iterator[tuple[str, int]]:
     """Names and location lists: entries of abbreviation 9, found by what stands in the list behind the function."""
     info = read.sections[".debug_info"]
-    at = info.index(b"\x08" + (b"total\0" if b"total.py" in info else b"entry\0")) + 7 + 16
+    at = info.index(b"\x08" + (b"total\0" if b"total.py" in info else b"main\0"))
+    at = info.index(b"\0", at) + 3 + 16  # the file, the line, where it begins and ends
     while info[at]:
         end = info.index(b"\0", at)
         yield info[at + 1 : end].decode(), struct.unpack_from("<I", info, end + 5)[0]
@@ -241,3 +242,20 @@ def test_gdb_lists_breaks_at_lines_and_shows_variables(tmp_path: Path) -> None:
         assert session.evaluate("x") == 64
         assert gdb.shown("bt").startswith("#0")
         assert gdb.move("-exec-next")["line"] != "13"
+        gdb.ask("-break-delete")
+        gdb.ask("-break-watch steps")
+        changed = gdb.move("-exec-continue")
+        assert changed["reason"] == "watchpoint-trigger"
+        assert gdb.value("steps") == "4"
+
+
+@pytest.mark.gdb
+@pytest.mark.skipif(GDB is None, reason="gdb is not installed")
+def test_gdb_calls_a_shader_main(tmp_path: Path) -> None:
+    session = shader_session(tmp_path)
+    (tmp_path / "tint.elf").write_bytes(debug_file(session))
+    with Gdb(Serving(session).port, tmp_path / "tint.elf") as gdb:
+        assert SHADER.splitlines()[0] in gdb.shown("list main")
+        where = gdb.ask("-stack-list-frames")
+        assert 'func="main"' in where
+        assert "tint_f.cg" in where

@@ -20,7 +20,7 @@ from isakit.compile.c.advice import advice
 from isakit.compile.c.bounded import ANYBODYS, OWN, Finished, run
 from isakit.compile.c.nvrtc import compile_cuda, find_nvrtc
 from isakit.compile.c.standalone import MACROS, standalone
-from isakit.compile.debug_records import marked
+from isakit.compile.debug_records import marked, without_headers
 from isakit.compile.lockstep import LIMITS, marked_shared, unmarked
 from isakit.errors import CompileError, Diagnostic, IsakitError
 from isakit.processes import TemporaryFolder
@@ -224,7 +224,7 @@ def compile_c(
         got = _run([*command, source], folder, alone)
         ir = got.output
         if not got.status and not got.bound:
-            (folder / "device.ll").write_text(marked_shared(marked(ir) if named else ir), "utf-8")
+            (folder / "device.ll").write_text(for_code_generator(ir, named), "utf-8")
             got = _run([*machine_command(found, extra, language), "-o", "-", "device.ll"], folder, alone)
     if got.bound:
         raise CompileError([Diagnostic(1, 1, f"the compiler {got.bound}", path=path)])
@@ -232,6 +232,15 @@ def compile_c(
         raise CompileError(messages(got.errors, path, source))
     ptx = unmarked(got.output, ir)
     return for_arch(ptx, arch) if language == "cuda" else ptx
+
+
+def for_code_generator(ir: str, named: bool) -> str:
+    """Return LLVM IR whose passes have run, for `machine_command`; `named`: with marks where variables get values.
+
+    What our headers define is inlined: its code counts to the line of the call.
+    """
+    ir = without_headers(ir, str(HEADERS))
+    return marked_shared(marked(ir) if named else ir)
 
 
 def machine_command(found: Clang, extra: Sequence[str] = (), language: str = "cuda") -> list[str]:

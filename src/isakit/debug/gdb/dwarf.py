@@ -28,7 +28,7 @@ from isakit.debug.expressions import (
 from isakit.debug.gdb.register_map import SHIFT, GdbRegisterMap
 from isakit.debug.session import Session
 from isakit.debug.source_variables import GLOBAL, SHARED, SourceVariable, SourceVariables
-from isakit.debug.sources import Sources
+from isakit.debug.sources import SourcePlace, Sources
 from isakit.errors import IsakitError
 
 _ADDR, _CONST8U, _XOR, _PLUS, _MINUS, _MUL, _AND, _OR, _SHL, _SHR, _NEG, _NOT = (
@@ -45,7 +45,7 @@ _ABBREVIATIONS = (  # tag, has children, (attribute, form) ...
     (0x21, 0, ((0x2F, 0x06),)),
     (0x13, 1, ((0x03, 0x08), (0x0B, 0x06))),
     (0x0D, 0, ((0x03, 0x08), (0x49, 0x13), (0x38, 0x06))),
-    (0x2E, 1, ((0x03, 0x08), (0x11, 0x01), (0x12, 0x07))),
+    (0x2E, 1, ((0x03, 0x08), (0x3A, 0x0F), (0x3B, 0x0F), (0x11, 0x01), (0x12, 0x07))),
     (0x34, 0, ((0x03, 0x08), (0x49, 0x13), (0x02, 0x17))),
 )
 _SIGNED, _UNSIGNED, _FLOAT = 5, 7, 4
@@ -87,8 +87,9 @@ class Dwarf:
 
     @property
     def name(self) -> str:
-        """The name of the program."""
-        return self.session.label_at(0).partition("+")[0].strip("<>") or "entry"
+        """The name of the program; that of a shader is `main`."""
+        name = self.session.label_at(0).partition("+")[0].strip("<>")
+        return "main" if name in ("", "entry") else name
 
     def _string(self, text: str) -> bytes:
         return text.encode().replace(b"\0", b"") + b"\0"
@@ -103,12 +104,9 @@ class Dwarf:
         header += b"".join(self._string(f) + b"\0\0\0" for f in files) + b"\0"
         code = bytearray()
         file = line = 1
-        for address in self.addresses:
-            where = self.sources.at(address)
-            if where is None:
-                continue
+        for address, where in self._places():
             code += b"\0\x09\x02" + struct.pack("<Q", address)
-            number = files.index(where.path) + 1 if where.path else 1
+            number = self._number_of(where)
             if number != file:
                 file = number
                 code += b"\x04" + _uleb(file)
@@ -117,6 +115,15 @@ class Dwarf:
         code += b"\0\x09\x02" + struct.pack("<Q", self.end) + b"\0\x01\x01"
         body = struct.pack("<HI", 4, len(header)) + header + bytes(code)
         return struct.pack("<I", len(body)) + body
+
+    def _places(self) -> list[tuple[int, SourcePlace]]:
+        """Return addresses and their lines; instructions in front of the first line count to it."""
+        found = [(a, place) for a in self.addresses if (place := self.sources.at(a)) is not None]
+        return [(self.addresses[0], found[0][1]), *found[1:]] if found else []
+
+    def _number_of(self, where: SourcePlace) -> int:
+        """Return the number of the file that a line is in."""
+        return self.files.index(where.path) + 1 if where.path else 1
 
     def _frames(self) -> bytes:
         """Return how a caller is found: its address is where the stack of `register_map` points."""
@@ -132,7 +139,9 @@ class Dwarf:
         self._put(_UNIT, self._string("isakit"), struct.pack("<H", 0x1D), self._string(self.files[0]),
                   self._string(os.getcwd()), struct.pack("<IQQ", 0, 0, self.end))  # fmt: skip
         rows = self._rows()
-        self._put(_FUNCTION, self._string(self.name), struct.pack("<QQ", 0, self.end))
+        places = self._places()
+        file, line = (self._number_of(places[0][1]), places[0][1].line) if places else (0, 0)
+        self._put(_FUNCTION, self._string(self.name), _uleb(file), _uleb(line), struct.pack("<QQ", 0, self.end))
         for name, of, at in rows:
             self._put(_VARIABLE, self._string(name), struct.pack("<II", of, at))
         self.info += b"\0\0"

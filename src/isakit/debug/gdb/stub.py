@@ -203,15 +203,19 @@ class Stub:
         if kind < 2:
             made = self.session.break_at(address)
         elif kind in _WATCHED:
-            space, inside, count = self.carrier.place(address, size)
-            if count < size:
-                raise LaunchError("the memory ends before")
+            what = self.carrier.register_text(address, size) or self._memory_text(address, size)
             self._looked_at()
-            made = self.session.watch(f"{space}[{inside}]", _WATCHED[kind][1], size=size)
+            made = self.session.watch(what, _WATCHED[kind][1], size=size)
         else:
             return b""
         self._points[kind, address, size] = made
         return b"OK"
+
+    def _memory_text(self, address: int, size: int) -> str:
+        space, inside, count = self.carrier.place(address, size)
+        if count < size:
+            raise LaunchError("the memory ends before")
+        return f"{space}[{inside}]"
 
     def _remove(self, rest: str) -> bytes:
         made = self._points.pop(self._point(rest), None)

@@ -19,9 +19,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isakit.compile import Compiled, compile_ptx
-from isakit.compile.c.clang import COMMON, CUDA_HEADERS, STANDARD, for_arch, machine_command, messages
-from isakit.compile.debug_records import marked
-from isakit.compile.lockstep import LIMITS, marked_shared, unmarked
+from isakit.compile.c.clang import (
+    COMMON,
+    CUDA_HEADERS,
+    STANDARD,
+    for_arch,
+    for_code_generator,
+    machine_command,
+    messages,
+)
+from isakit.compile.lockstep import LIMITS, unmarked
 from isakit.errors import CompileError, HostError, IsakitError, NoSuchFile
 from isakit.formats import write_elf_cubin
 from isakit.formats.fatbin import FatImage, write_fatbin
@@ -223,7 +230,7 @@ class _Build:
         self.clang(_for_clang([*command, *(["-Xclang", "-debug-info-kind=constructor"] if named else [])]), source)
         ir = "" if self.dry else made.read_text("utf-8")
         if not self.dry:
-            made.write_text(marked_shared(marked(ir) if named else ir), "utf-8")
+            made.write_text(for_code_generator(ir, named), "utf-8")
         self.clang([*machine_command(self.tools.clang, self._fast()), "-w", "-o", str(out), str(made)], source)
         return "" if self.dry else for_arch(unmarked(out.read_text("utf-8"), ir), arch)
 
