@@ -28,9 +28,11 @@ from isakit.graphics.raster import (
     doubled_area,
     kept_pixels,
     pixels,
+    pixels_in_quads,
     rasterize,
     rasterize_lines,
     rasterize_points,
+    rectangle_triangles,
     snapped,
     with_samples,
 )
@@ -327,13 +329,33 @@ class Rasterizer:
         stipple = None if state.line_stipple is None else (*state.line_stipple, _first_of(restarts, t.number))
         diamonds = self.choices.lines == "diamond"
         width = min(state.line_width, LARGEST)
-        quads = self._sampled(
-            lambda _: rasterize_lines(window, width, chosen, self.bounds, stipple, diamonds, self.look_at)
-        )
+        m = state.multisampling
+        if m is not None and m.enabled and stipple is None:
+            quads = self._rectangles(window, width, chosen)
+        else:
+            quads = self._sampled(
+                lambda _: rasterize_lines(window, width, chosen, self.bounds, stipple, diamonds, self.look_at)
+            )
         front = np.ones(len(t), bool) if facing is None else facing[t.number]
         words = words_at(t.values), words_at(t.flat)
         corners = Corners(LinePlanes(window), over_w, depth, *words, front, numbers=numbers[t.number])
         return Drawn(corners, quads)
+
+    def _rectangles(self, ends: Array, width: float, chosen: Array) -> Quads:
+        """Return the samples that rectangles along lines cover."""
+        halves = rectangle_triangles(ends, width)
+        setups = [Setup(half, snapped(half), chosen) for half in halves]
+        every = np.concatenate([s.snapped for s in setups], axis=1)
+        self.look_at(2 * box_pixels(every.min(axis=1), every.max(axis=1), chosen, self.bounds))
+
+        def covered(sample: tuple[int, int]) -> Quads:
+            found = [self._rasterize(s, chosen, self.bounds, self.choices.fill, sample) for s in setups]
+            x, y, primitive, inside = (
+                np.concatenate(v) for v in zip(*((*pixels(q), q.primitive, q.covered) for q in found), strict=True)
+            )
+            return pixels_in_quads(x[inside], y[inside], np.repeat(primitive[:, None], 4, axis=1)[inside])
+
+        return self._sampled(covered)
 
     # --- points -------------------------------------------------------------------------------------------------------
     def _points(

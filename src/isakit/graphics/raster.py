@@ -368,6 +368,19 @@ def rasterize_lines(
     return pixels_in_quads(x[ok], y[ok], number[ok])
 
 
+def rectangle_triangles(ends: Array, width: float) -> list[Array]:
+    """Return the two triangles, f64 [n, 3, 2] each, of rectangles along lines that are `width` wide.
+
+    Source: [gl] "Line Multisample Rasterization".
+    """
+    a, b = ends[:, 0], ends[:, 1]
+    delta = b - a
+    length = np.hypot(delta[:, 0], delta[:, 1])
+    side = np.stack((-delta[:, 1], delta[:, 0]), axis=1) * (width / 2 / np.where(length == 0, np.inf, length))[:, None]
+    corners = a - side, b - side, b + side, a + side
+    return [np.stack([corners[k] for k in some], axis=1) for some in ((0, 1, 2), (0, 2, 3))]
+
+
 def _in_diamond(point: Array, axis: Array, forward: Array) -> Array:
     """Return 1 for points [n, 2] in the diamond of a pixel, behind its centre along their line, else 0."""
     n = np.arange(len(point))

@@ -65,7 +65,8 @@ def test_triangles_that_are_cut_have_a_plan(mode: str, half_z: bool) -> None:
     colors = VaryingInput(4), VaryingInput(5, "constant"), VaryingInput(6, "flat")
     inputs: list[FragmentInput] = [PositionInput("z"), *colors]
     fragment = FragmentShader(MIXED, inputs=inputs)
-    order, units = np.arange(36), {"vertex": {}, "fragment": {}}
+    order = np.arange(36)
+    units: Any = {"vertex": {}, "fragment": {}}
     arrays = [Attribute(np.ascontiguousarray(vertices[:, 4 * k : 4 * k + 4])) for k in range(2)]
     found: list[Any] = []
     for planned in (True, False):
@@ -73,7 +74,7 @@ def test_triangles_that_are_cut_have_a_plan(mode: str, half_z: bool) -> None:
         p.make_all = True
         plan = plan_of(p, vertex, fragment, state) if planned else None
         if plan is not None:
-            stats = plan.draw(p, mode, order, None, arrays, units, units)  # type: ignore[arg-type]
+            stats = plan.draw(p, mode, order, None, arrays, units, units)
             assert stats is not None
         else:
             stats = p.draw(mode, vertex, fragment, arrays, indices=order, state=state)

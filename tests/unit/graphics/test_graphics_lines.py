@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from isakit.graphics.assembly import assemble
+from isakit.graphics.draw_state import DrawState, Multisampling
 from isakit.graphics.raster import SUBPIXEL, rasterize_lines
+from isakit.tesla import FragmentShader, Pipeline, VertexShader
 
 BOUNDS = (0, 0, 16, 16)
 
@@ -72,3 +74,33 @@ def test_quads_are_cut_along_the_diagonal_that_is_chosen() -> None:
         outer = {(a, b) for c, e in zip(made.corners.tolist(), made.edges.tolist(), strict=True)
                  for a, b, edge in zip(c, [*c[1:], c[0]], e, strict=True) if edge}  # fmt: skip
         assert outer == {(0, 1), (1, 2), (2, 3), (3, 0)}
+
+
+PLACED = "\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(4)) + "\nexit nop"
+WHITE = "\n".join(f"mov b32 $r{k} 0x3f800000" for k in range(4)) + "\nexit nop"
+
+
+@pytest.mark.parametrize("width", [1.0, 2.5])
+def test_samples_of_a_line_are_those_of_a_rectangle_along_it(width: float) -> None:
+    """Where coverage is tested at the samples."""
+    positions, places = ((6, 2), (14, 6), (2, 10), (10, 14)), ((0, 0), (1, 0), (0, 1), (1, 1))
+    ends = np.array([[2.0, 3.25], [13.5, 9.0], [11.25, 2.5], [4.0, 13.75]])
+    corners = np.concatenate([ends / 16 - 1, np.tile([0.0, 1.0], (4, 1))], axis=1).astype(np.float32)
+    p = Pipeline(32, 32, targets=("r32f",), depth=None)
+    state = DrawState(multisampling=Multisampling(positions, places, 2, 2), line_width=width)
+    p.draw("lines", VertexShader(PLACED), FragmentShader(WHITE), [corners], state=state)
+    found = p.targets[0].pixels[..., 0] > 0
+    checked = 0
+    for y, x in np.ndindex(found.shape):
+        dx, dy = positions[places.index((x & 1, y & 1))]
+        at = np.array([x // 2 + dx / 16, y // 2 + dy / 16])
+        margins: list[float] = []
+        for a, b in ends.reshape(2, 2, 2):
+            along = (b - a) / np.hypot(*(b - a))
+            t, away = (at - a) @ along, abs((at - a) @ [-along[1], along[0]])
+            margins.append(min(t, np.hypot(*(b - a)) - t, width / 2 - away))
+        if min(map(abs, margins)) > 2 / SUBPIXEL:
+            assert found[y, x] == (max(margins) > 0), (x, y)
+            checked += 1
+    assert checked > 900
+    assert 60 * width < found.sum() < 120 * width
