@@ -67,6 +67,19 @@ def test_a_source_is_sanitized() -> None:
     result = CliRunner().invoke(app, ["sanitize", PYTHON, *short, "--arg", "out:f32:4"])
     assert result.exit_code == 3
     assert "out-of-bounds" in result.stdout
+    assert "\n    saxpy.py:16: " in result.stdout
+    (found, *_) = json.loads(
+        CliRunner().invoke(app, ["sanitize", PYTHON, *short, "--arg", "out:f32:4", "--json"]).stdout
+    )["findings"]
+    assert found["source"].startswith("saxpy.py:16: ")
+
+
+def test_a_fault_names_the_line() -> None:
+    result = CliRunner().invoke(app, ["run", PYTHON, *SAXPY[:-1], "ramp:f32:4", "--arg", "zeros:f32:4"])
+    assert result.exit_code == 3
+    fault, place = result.stderr.splitlines()
+    assert fault.startswith("fault: UNMAPPED_ADDRESS at pc ")
+    assert place.startswith("    saxpy.py:16: ")
 
 
 def test_a_shader_source_runs(tmp_path: Path) -> None:

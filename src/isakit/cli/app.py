@@ -139,7 +139,7 @@ def message(error: IsakitError) -> list[str]:
         return [f"error: {path} has {count} error{'s' * (count != 1)}", *(str(d) for d in error.diagnostics)]
     kind = "fault" if isinstance(error, MachineFault) else "error"
     first, *rest = str(error).splitlines() or [type(error).__name__]
-    return [f"{kind}: {first}", *rest]
+    return [f"{kind}: {first}", *rest, *(f"    {note}" for note in getattr(error, "__notes__", ()))]
 
 
 @click.group(

@@ -43,7 +43,8 @@ def command(
     from isakit.debug.sanitize import sanitize
 
     prepared = prepare(file, isa_name, variant, options)
-    report = sanitize(prepared.machine, unwritten=_unwritten(prepared), max_instructions=limit)
+    report = sanitize(prepared.machine, unwritten=_unwritten(prepared), max_instructions=limit,
+                      source=prepared.program.source_table if prepared.program is not None else None)  # fmt: skip
     if as_json:
         echo_json(report.record())
     else:

@@ -122,6 +122,10 @@ class LoadedKernel:
         """32-bit registers per thread."""
         return self.code.registers
 
+    def source_of(self, address: int) -> str:
+        """Return `file:line: text` of the source of an instruction; "" where it is not known."""
+        return "" if self.info.lines is None else self.info.lines.shown(address)
+
     def __getitem__(self, shape: tuple[Dims, Dims]) -> Configured:
         """Return `kernel[grid, block]`: the kernel with a launch shape, to be called with the arguments."""
         if not isinstance(shape, tuple) or len(shape) != 2:  # pyright: ignore[reportUnnecessaryComparison, reportUnnecessaryIsInstance]
@@ -155,7 +159,8 @@ class LoadedKernel:
             windows: g[] spaces that differ from the device's, by number.
             dynamic_shared: bytes of shared memory past those the kernel declares.
 
-        Raises LaunchError, MachineFault, BudgetExceeded. Arrays hold what was written so far after a fault.
+        Raises LaunchError, MachineFault (its note: the line of the source), BudgetExceeded. Arrays hold what was
+        written so far after a fault.
         """
         # Interrupts wait until the arrays are up to date and their buffers free; other threads wait for the memory.
         with self.device.memory.lock, deferred():
@@ -165,8 +170,10 @@ class LoadedKernel:
                 return self.device.execute(launch, max_instructions)
             except MachineFault as e:
                 if failed := self._show_printed():
-                    raise MachineFault("ASSERTION_FAILED", e.pc, e.block, e.warp, e.lane, detail=failed) from None
-                raise
+                    e = MachineFault("ASSERTION_FAILED", e.pc, e.block, e.warp, e.lane, detail=failed)
+                if place := self.source_of(e.pc):
+                    e.add_note(place)
+                raise e from None
             finally:
                 passed.finish()
                 self._show_printed()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from isakit.line_table import LineTable
 from isakit.results import OMITTED, Omitted, record
 
 KINDS = {
@@ -45,7 +46,7 @@ class SanitizerFinding:
 
 @record
 class FindingRecord:
-    """A `SanitizerFinding` for JSON."""
+    """A `SanitizerFinding` for JSON; `source` and `other_source`: the lines, as `file:line: text`, where known."""
 
     kind: str
     address: int
@@ -53,6 +54,8 @@ class FindingRecord:
     count: int
     example: str
     other: int | Omitted
+    source: str | Omitted
+    other_source: str | Omitted
 
 
 @record
@@ -66,12 +69,13 @@ class SanitizerRecord:
 
 @dataclass
 class SanitizerReport:
-    """The findings of a sanitized run, and whether it came to its end."""
+    """The findings of a sanitized run, whether it came to its end, and the lines that instructions come from."""
 
     findings: dict[tuple[str, int, int | None], SanitizerFinding] = field(
         default_factory=dict[tuple[str, int, int | None], SanitizerFinding]
     )
     finished: bool = True
+    source: LineTable | None = None
 
     def add(self, kind: str, address: int, text: str, count: int, example: Callable[[], str],
             other: int | None = None) -> None:  # fmt: skip
@@ -96,14 +100,22 @@ class SanitizerReport:
     def record(self) -> SanitizerRecord:
         """Return the report as a record."""
         findings = [
-            FindingRecord(f.kind, f.address, f.text, f.count, f.example, OMITTED if f.other is None else f.other)
+            FindingRecord(f.kind, f.address, f.text, f.count, f.example, OMITTED if f.other is None else f.other,
+                          self._line(f.address) or OMITTED, self._line(f.other) or OMITTED)
             for f in self
-        ]
+        ]  # fmt: skip
         return SanitizerRecord(self.clean, self.finished, findings)
 
+    def _line(self, address: int | None) -> str:
+        return "" if self.source is None or address is None else self.source.shown(address)
+
     def __str__(self) -> str:
-        lines = [str(f) for f in self]
-        return "\n".join([*lines, f"{len(lines)} finding{'s' * (len(lines) != 1)}" if lines else "nothing found"])
+        lines: list[str] = []
+        for f in self:
+            places = dict.fromkeys(filter(None, (self._line(f.address), self._line(f.other))))
+            lines += [str(f), *(f"    {place}" for place in places)]
+        count = len(self)
+        return "\n".join([*lines, f"{count} finding{'s' * (count != 1)}" if count else "nothing found"])
 
     def __repr__(self) -> str:
         return f"<report: {len(self)} findings>"

@@ -10,14 +10,16 @@ import numpy as np
 from isakit.arch.vuc import vuc
 from isakit.debug.sanitize.findings import SanitizerReport
 from isakit.errors import BudgetExceeded, LaunchError, MachineFault
+from isakit.line_table import LineTable
 from isakit.machine.targets import target_of
 
 MAX_CYCLES = 1_000_000
 
 
 def sanitize(
-    machine: Any, *, unwritten: Sequence[tuple[int, int]] = (), max_instructions: int | None = None
-) -> SanitizerReport:
+    machine: Any, *, unwritten: Sequence[tuple[int, int]] = (), max_instructions: int | None = None,
+    source: LineTable | None = None,
+) -> SanitizerReport:  # fmt: skip
     """Run a program to its end and report its errors.
 
     Args:
@@ -25,10 +27,11 @@ def sanitize(
             device memory), a vµc `Core`, or a USSE `Machine` whose program was started.
         unwritten: ranges of device memory (address, size) whose content counts as uninitialised.
         max_instructions: bound of the run, as the machine counts; a fault when it is reached.
+        source: the lines that the instructions come from, for the report.
 
     Raises NotModelled for what the machine cannot execute, LaunchError for a launch that has begun.
     """
-    report = SanitizerReport()
+    report = SanitizerReport(source=source)
     target = target_of(machine)
     if target.isa == "tesla":
         from isakit.debug.sanitize import tesla_machine
