@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
+from functools import partial
 
 from isakit.compile.ir import Const, Function, IrValue
 from isakit.compile.shading.emitter import TRUE, Values
@@ -138,23 +139,28 @@ class Lowering(JumpLowering):
 
     def do_TypedSwitch(self, s: TypedSwitch) -> None:
         value = self.one(s.value)
-        ways = [(labels, _up_to_leave(s, k)) for k, (labels, _) in enumerate(s.cases)]
+        ways = [(labels, partial(self.in_order, _up_to_leave(s, k))) for k, (labels, _) in enumerate(s.cases)]
         ways.sort(key=lambda way: None in way[0])
-        with self.level("block", self.last) as level, ExitStack() as conditions:
+        with self.level("block", self.last) as level:
             self.breaks.append(level)
-            conditions.callback(self.breaks.pop)
-            for labels, statements in ways:
+            self.by_cases(value, ways)
+            self.breaks.pop()
+
+    def by_cases(self, value: IrValue, ways: Iterable[tuple[Sequence[int | None], Callable[[], None]]]) -> None:
+        """Do what belongs to the labels that a number is among; None is the label of all others, and comes last."""
+        with ExitStack() as conditions:
+            for labels, do in ways:
                 p = TRUE if None in labels else self._any_label(value, labels)
                 if not isinstance(p, Const):
                     way = conditions.enter_context(self.level("if", self.last))
                     yes, no = self.meeting(), self.meeting()
                     self.fork(p, yes, no)
                     first = self.enter(yes)
-                    self.in_order(statements)
+                    do()
                     self.go(way.after)
                     conditions.callback(self.leaving_first, first, self.enter(no), way)
                 elif p.value:
-                    self.in_order(statements)
+                    do()
                     break
 
     def _any_label(self, value: IrValue, labels: Sequence[int | None]) -> IrValue:

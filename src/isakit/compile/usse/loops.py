@@ -23,6 +23,7 @@ def shape_loops(m: MFunction) -> None:
     """Give the loops of a program whose blocks are in the order of their statements this form."""
     _begin_with_heads(m)
     _end_loops(m)
+    _end_turns(m)
     _leave_behind(m)
     _jump_back_always(m)
     _begin_with_instructions(m)
@@ -76,6 +77,21 @@ def _end_loops(m: MFunction) -> None:
         if others and len(exits) == 1 and exits <= set(others):
             within = [b for b in m.blocks[start : last + 1] if b in inside]
             m.blocks[start : last + 1] = within + others
+
+
+def _end_turns(m: MFunction) -> None:
+    """Let ways out of a loop that begin the next turn of a loop around it lead to where all turns of that end."""
+    m.connect()
+    loops = natural_loops(Dominators(m.blocks[0], lambda b: b.succs))
+    for head, inside in loops.items():
+        ends = [b for b in head.preds if b in inside]
+        if any(b in other and head not in other for b in ends for other in loops.values()):
+            last = _span(m, inside)[-1]
+            end = m.made()
+            end.loc, end.succs = last.loc, [head]
+            for b in ends:
+                _lead(b, head, end)
+            m.blocks.insert(_places(m)[last] + 1, end)
 
 
 def _leave_behind(m: MFunction) -> None:

@@ -57,7 +57,7 @@ def test_ways_out_are_those_of_statements(statements: str) -> None:
     agrees(list(isakit.compile_shader(text, stage="fragment", language="cg").primary))
 
 
-@pytest.mark.parametrize("seed", [3, 10, 28, 31, 43, 53, 56, 88, 146, 710150, 710246])
+@pytest.mark.parametrize("seed", [3, 10, 28, 31, 43, 53, 56, 88, 146, 700155, 710150, 710246])
 def test_random_loops_are_read_as_statements(seed: int) -> None:
     text = text_of(loop_program(seed), "cg")
     agrees(list(isakit.compile_shader(text, stage="fragment", language="cg", target="f32x4").primary))

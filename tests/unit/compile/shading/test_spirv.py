@@ -6,6 +6,7 @@ import re
 import shutil
 import struct
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -17,6 +18,7 @@ from isakit.compile.shading.compiled import build_shader
 from isakit.compile.shading.spirv.opcodes import OPS
 from isakit.debug.compare_shaders import compare_shaders
 from isakit.errors import CompileError, IsakitError
+from support.oracles.statement_paths import StatementPaths
 
 TYPES = """
     ExtInstImport %set "GLSL.std.450"
@@ -148,6 +150,79 @@ def test_a_loop_with_phis_and_a_switch() -> None:
     tint = np.array([[1, 2, 3, 4], [-1, 0, 0.5, 2]], np.float32)
     for n, want in ((0, tint), (1, (tint + 0.5)[:, ::-1]), (2, 2 * (tint + 1)), (3, tint + 1.5)):
         assert np.array_equal(run(text, uniforms={"turns": np.array([n])}), want)
+
+
+def _sines(name: str, of: str) -> str:
+    """Return instructions that are too many for a condition of their own: the sine of the sine ... of `of`."""
+    steps = [of, *(f"{name}{k}" for k in range(4)), name]
+    return "\n".join(f"ExtInst %v4 %{b} %set 13 %{a}" for a, b in pairwise(steps))
+
+
+def test_returns_out_of_two_selections_leave_one_at_a_time() -> None:
+    """%d is computed in a loop and used behind it."""
+    text = f"""{TYPES}
+    Function %void %main 0 %start
+    Label %first
+    Load %v4 %t %tint
+    CompositeExtract %float %x %t 0
+    CompositeExtract %float %y %t 1
+    FOrdGreaterThan %bool %left %x %none
+    FOrdGreaterThan %bool %up %y %half
+    SelectionMerge %end 0
+    BranchConditional %left %then %else
+    Label %then
+    {_sines("s", "t")}
+    SelectionMerge %after 0
+    BranchConditional %up %out %after
+    Label %out
+    {_sines("o", "s")}
+    Store %color %o
+    Return
+    Label %after
+    {_sines("a", "s")}
+    Branch %end
+    Label %else
+    Branch %head
+    Label %head
+    Phi %v4 %sum %t %else %d %turn
+    LoopMerge %behind %turn 0
+    Branch %body
+    Label %body
+    FAdd %v4 %d %sum %sum
+    CompositeExtract %float %w %d 3
+    FOrdGreaterThan %bool %much %w %limit
+    BranchConditional %much %behind %turn
+    Label %turn
+    Branch %head
+    Label %behind
+    {_sines("e", "d")}
+    FOrdGreaterThan %bool %more %y %none
+    SelectionMerge %joined 0
+    BranchConditional %more %last %joined
+    Label %last
+    {_sines("l", "e")}
+    Store %color %l
+    Return
+    Label %joined
+    Branch %end
+    Label %end
+    Phi %v4 %f %a %after %e %joined
+    FSub %v4 %r %f %t
+    Store %color %r
+    Return
+    FunctionEnd"""
+    text = text.replace("    Constant %int %four", "    Constant %float %limit f40\n    Constant %int %four")
+    shader = isakit.compile_shader(words(text), path="x.spv", target="f32x4")
+    assert StatementPaths(list(shader.primary)).parting() is None
+    tint = np.array([[1, 2, 3, 4], [1, 0, 3, 4], [-1, 0.25, 0.5, 2], [-1, -2, 0.5, 3]], np.float32)
+    given = {"texcoord0": np.zeros((4, 2), np.float32), "texcoord1": tint}
+    got = isakit.usse.run(shader, count=4, varyings=given)["color"]
+
+    def sines(x: np.ndarray, n: int) -> np.ndarray:
+        return x if n == 0 else sines(np.sin(x), n - 1)
+
+    want = [sines(tint[0], 10), sines(tint[1], 10) - tint[1], sines(tint[2] * 32, 10), sines(tint[3] * 16, 5) - tint[3]]
+    assert np.allclose(got, want, atol=1e-4)
 
 
 def test_a_function_changes_what_it_is_given_a_pointer_to() -> None:
@@ -298,6 +373,7 @@ def test_a_vertex_program_with_a_matrix_and_the_block_of_the_pipeline(by_rows: b
         (words(TYPES + BODY.format("Load %v4 %t %tint\nIAdd %v4 %r %t %t")), "OpIAdd of float4 and float4"),
         (words(TYPES + BODY.format("Load %v4 %t %tint\nExtInst %v4 %r %set 73 %t")), "73 of GLSL.std.450"),
         (words(TYPES + BODY.format("Branch %nowhere\nLabel %x")), "there is no block"),
+        (words(TYPES + BODY.format("Branch %x\nLabel %x\nBranch %y\nLabel %y\nBranch %x\nLabel %z")), "a jump back to"),
         (words(TYPES + BODY.format("FunctionCall %void %r %main")), "call each other too deeply"),
         (words("TypeFloat %f 32\nTypeInt %i 32 0\nConstant %i %n 9999\nTypeArray %a %f %n\nTypeArray %b %a %n"),
          "has 99980001 scalars and vectors"),

@@ -64,13 +64,19 @@ class GlobalVariable(NamedTuple):
 
 @dataclass
 class SpirvBlock:
-    """A block: its phis, its instructions without the last one, that one, and where a selection in it ends (0: no)."""
+    """A block: its phis, its instructions without the last one, and that one.
+
+    Attributes:
+        merge: what follows the selection or loop that it begins; 0 for none.
+        turn: what ends a turn of the loop that it begins; 0 for none.
+    """
 
     label: int
     phis: list[SpirvInstruction] = field(default_factory=list[SpirvInstruction])
     body: list[SpirvInstruction] = field(default_factory=list[SpirvInstruction])
     end: SpirvInstruction | None = None
     merge: int = 0
+    turn: int = 0
 
 
 @dataclass
@@ -81,10 +87,20 @@ class SpirvFunction:
     parameters: list[tuple[int, Type]] = field(default_factory=list[tuple[int, Type]])
     blocks: list[SpirvBlock] = field(default_factory=list[SpirvBlock])
 
+    def shared(self) -> set[int]:
+        """Return the ids that stand in several blocks."""
+        seen: set[int] = set()
+        found: set[int] = set()
+        for b in self.blocks:
+            words = {w for i in (*b.phis, *b.body, *((b.end,) if b.end is not None else ())) for w in i.words}
+            found |= words & seen
+            seen |= words
+        return found
+
 
 _ENDS = frozenset(OPS[n] for n in ("Branch", "BranchConditional", "Switch", "Kill", "Return", "ReturnValue",
                                    "Unreachable", "TerminateInvocation"))  # fmt: skip
-_IGNORED = frozenset((2, 4, 10, 14, 16, 17, OPS["Line"], OPS["NoLine"], 330, OPS["LoopMerge"], 256, 257, 331, 332))
+_IGNORED = frozenset((2, 4, 10, 14, 16, 17, OPS["Line"], OPS["NoLine"], 330, 256, 257, 331, 332))
 """Operations that say nothing about values: capabilities, the memory model, modes, texts, lifetimes."""
 
 
@@ -322,6 +338,8 @@ class SpirvModule:
             self._of_block(i).phis.append(i)
         elif name == "SelectionMerge":
             self._of_block(i).merge = i.word(0)
+        elif name == "LoopMerge":
+            self._of_block(i).merge, self._of_block(i).turn = i.word(0), i.word(1)
         elif i.op in _ENDS:
             self._of_block(i).end = i
         else:

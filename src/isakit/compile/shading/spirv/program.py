@@ -1,45 +1,29 @@
-"""Functions of a SPIR-V module as one function of the compiler's form: calls are put in place, ids are values.
-
-A pointer is an expression of `shading` that names a variable and a part of it, so that loads and stores are what they
-are there. Ids of the results of instructions are values; phis are variables that the blocks before them write.
-"""
+"""An entry point of a SPIR-V module as one function of the compiler's form, and its interface."""
 
 from __future__ import annotations
 
 import re
 
 from isakit.compile.ir import Const
-from isakit.compile.shading.emitter import Values
-from isakit.compile.shading.lower import DEEPEST_CALL
-from isakit.compile.shading.lower_expressions import Lowered
 from isakit.compile.shading.source import ShadingError
 from isakit.compile.shading.spirv import opcodes as spv
-from isakit.compile.shading.spirv.module import GlobalVariable, PointerType, SpirvBlock, SpirvFunction
-from isakit.compile.shading.spirv.numbers import NumberInstructions
+from isakit.compile.shading.spirv.control import SpirvControl
+from isakit.compile.shading.spirv.module import GlobalVariable
 from isakit.compile.shading.spirv.values import Members
-from isakit.compile.shading.spirv.words import SpirvInstruction
 from isakit.compile.shading.typed import (
     ShaderVariable,
-    Typed,
     TypedName,
 )
 from isakit.compile.shading.types import (
-    BOOL,
     VOID,
     ArrayType,
-    Numeric,
     SamplerType,
     StructType,
     Type,
 )
-from isakit.compile.shading.variables import Meeting
-
-_LIKE = {"InBoundsAccessChain": "AccessChain", "ConvertFToS": "ConvertFToU", "UConvert": "SConvert",
-         "Image": "SampledImage"}  # fmt: skip
-"""Operations that are lowered as another one."""
 
 
-class SpirvProgram(NumberInstructions):
+class SpirvProgram(SpirvControl):
     """Lowers one entry point of a module into its function and interface."""
 
     # --- the whole ---------------------------------------------------------------------------------------------------
@@ -62,7 +46,6 @@ class SpirvProgram(NumberInstructions):
             else:
                 getattr(self, f"_{v.role}")(v)
         self.inline(f, [])
-        self.enter(self.exit)
         self._write()
 
     def _touched(self) -> tuple[set[int], set[int], set[tuple[int, int]]]:
@@ -152,140 +135,3 @@ class SpirvProgram(NumberInstructions):
         v = self._variable(g.type_id, k, name, kind.fields[k].type, role)
         v.columns = self.module.mark(g.type_id, spv.ROW_ORDER, k) is not None
         return v
-
-    # --- functions ---------------------------------------------------------------------------------------------------
-    def inline(self, f: SpirvFunction, arguments: list[Typed]) -> Values:
-        """Put a function in the place of its call; return its result."""
-        self.depth += 1
-        if self.depth > DEEPEST_CALL:
-            raise ShadingError(self.pos, "functions call each other too deeply")
-        if not f.blocks or len(arguments) != len(f.parameters):
-            raise ShadingError(self.pos, "what a function does is not there")
-        outer = self.frame, self.blocks, self.phis, self.current
-        self.frame = {n: a for (n, _), a in zip(f.parameters, arguments, strict=True)}
-        self.blocks = {b.label: self.meeting() for b in f.blocks}
-        self.phis = {}
-        for b in f.blocks:
-            for i in b.phis:
-                self.phis[i.word(1)] = self.variable_slots(self.module.type(i.word(0)))
-        after = self.meeting()
-        slots = [] if f.result is VOID else self.variable_slots(f.result)
-        self.ends.append((after, slots))
-        self.go(self.blocks[f.blocks[0].label])
-        merges = _merges(f)
-        for b in f.blocks:
-            self._block(f, b, merges)
-        self.ends.pop()
-        self.frame, self.blocks, self.phis, self.current = outer
-        self.enter(after)
-        self.depth -= 1
-        return [self.get(n) for n in slots]
-
-    def _block(self, f: SpirvFunction, b: SpirvBlock, merges: dict[int, int]) -> None:
-        here = self.blocks[b.label]
-        self.function.blocks.append(here.block)
-        self.b.enter(here.block)
-        self.known, self.dead, self.current = {}, False, b.label
-        for i in b.phis:
-            self.keep(i, self.module.type(i.word(0)), [self.get(n) for n in self.phis[i.word(1)]])
-        for i in b.body:
-            self.step(i)
-        if b.end is None:
-            raise ShadingError(self.pos, "a block has no end")
-        self._moved(b.end)
-        self._end(f, b, b.end, merges)
-
-    def _target(self, label: int, f: SpirvFunction) -> Meeting:
-        """Give the phis of a block their values on the way there from here, and return it."""
-        there = self.blocks.get(label)
-        if there is None:
-            raise ShadingError(self.pos, f"there is no block {label}")
-        for b in f.blocks:
-            if b.label == label:
-                for i in b.phis:
-                    self._phi(i)
-        return there
-
-    def _phi(self, i: SpirvInstruction) -> None:
-        pairs = i.rest(2)
-        for value, parent in zip(pairs[::2], pairs[1::2], strict=False):
-            if parent == self.current:
-                got = self.typed(value)
-                if got.type != self.module.type(i.word(0)):
-                    raise ShadingError(self.pos, f"id {value} is {got.type} in a phi of another type")
-                self.put_all(self.phis[i.word(1)], self.value(got))
-
-    def _end(self, f: SpirvFunction, b: SpirvBlock, i: SpirvInstruction, merges: dict[int, int]) -> None:
-        name = spv.NAMES[i.op]
-        if name == "Branch":
-            self.go(self._target(i.word(0), f))
-        elif name == "BranchConditional":
-            (p,) = self.given(i, 0, Numeric(BOOL))
-            yes, no = self._target(i.word(1), f), self._target(i.word(2), f)
-            self.fork(p, yes, no)
-        elif name == "Switch":
-            self._switch(i, f)
-        elif name == "ReturnValue":
-            after, slots = self.ends[-1]
-            got = self.typed(i.word(0))
-            if got.type != f.result:
-                raise ShadingError(self.pos, "a function returns a value of another type")
-            self.put_all(slots, self.value(got))
-            self.go(after)
-        elif name == "Return":
-            self.go(self.ends[-1][0])
-        else:
-            if name != "Unreachable":
-                self._discard()
-            self.go(self.blocks.get(merges.get(b.label, 0), self.exit))
-
-    def _switch(self, i: SpirvInstruction, f: SpirvFunction) -> None:
-        selector = self.numbers(i.word(0))
-        if not selector.numeric.is_scalar or selector.numeric.base.kind not in ("int", "uint"):
-            raise ShadingError(self.pos, "a switch is by an integer")
-        value = self.value(selector)[0]
-        default = self._target(i.word(1), f)
-        pairs = i.rest(2)
-        for literal, label in zip(pairs[::2], pairs[1::2], strict=False):
-            to, following = self._target(label, f), self.meeting()
-            self.fork(self.compare("==", value, Const(literal)), to, following)
-            self.enter(following)
-        self.go(default)
-
-    # --- instructions ------------------------------------------------------------------------------------------------
-    def step(self, i: SpirvInstruction) -> None:
-        """Lower one instruction. Raises ShadingError."""
-        self._moved(i)
-        name = spv.NAMES.get(i.op)
-        if name is not None and self.of_table(i, name):
-            return
-        do = getattr(self, f"op_{_LIKE.get(name or '', name)}", None)
-        if do is None:
-            what = f"Op{name}" if name else f"the operation with number {i.op}"
-            raise ShadingError(self.pos, f"{what} of SPIR-V is not supported")
-        do(i)
-
-    def op_FunctionCall(self, i: SpirvInstruction) -> None:
-        f = self.module.functions.get(i.word(2))
-        if f is None:
-            raise ShadingError(self.pos, f"id {i.word(2)} is not a function")
-        arguments = [self.typed(n) for n in i.rest(3)]
-        for (_, kind), a in zip(f.parameters, arguments, strict=False):
-            wanted = kind.to if isinstance(kind, PointerType) else kind
-            by_value = isinstance(a, Lowered) or isinstance(a.type, SamplerType)
-            if a.type != wanted or not (by_value or isinstance(kind, PointerType)):
-                raise ShadingError(self.pos, f"a function is given {a.type} and takes {wanted}")
-        values = self.inline(f, arguments)
-        if f.result is not VOID:
-            self.keep(i, f.result, values)
-
-
-def _merges(f: SpirvFunction) -> dict[int, int]:
-    """Return where blocks that discard go on: what follows the selection that they alone are a way of."""
-    before: dict[int, list[SpirvBlock]] = {}
-    for b in f.blocks:
-        if b.end is not None and spv.NAMES[b.end.op] in ("Branch", "BranchConditional"):
-            for label in b.end.words[: 1 if spv.NAMES[b.end.op] == "Branch" else 3]:
-                before.setdefault(label, []).append(b)
-    return {label: found[0].merge for label, found in before.items()
-            if len(found) == 1 and found[0].merge not in (0, label)}  # fmt: skip

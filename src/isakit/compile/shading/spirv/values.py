@@ -8,11 +8,12 @@ from isakit.compile.ir import Const
 from isakit.compile.shader import ShaderInterface
 from isakit.compile.shading.emitter import TRUE, Values, kinds
 from isakit.compile.shading.entry import Program
+from isakit.compile.shading.jumps import Level
 from isakit.compile.shading.language import GLSL
 from isakit.compile.shading.lower_expressions import Lowered
 from isakit.compile.shading.source import ShaderSources, ShadingError
 from isakit.compile.shading.spirv import opcodes as spv
-from isakit.compile.shading.spirv.module import Nested, SpirvModule, part_types
+from isakit.compile.shading.spirv.module import Nested, SpirvBlock, SpirvModule, part_types
 from isakit.compile.shading.spirv.places import Places
 from isakit.compile.shading.spirv.words import SpirvInstruction
 from isakit.compile.shading.typed import (
@@ -31,7 +32,6 @@ from isakit.compile.shading.types import (
     StructType,
     Type,
 )
-from isakit.compile.shading.variables import Meeting
 from isakit.compile.vector_ops import DISCARD
 
 
@@ -62,17 +62,31 @@ class SpirvValues(Program):
         self.module, self.origin = module, places
         self.globals: dict[int, Typed] = {}
         self.frame: dict[int, Typed] = {}
-        self.blocks: dict[int, Meeting] = {}
+        self.kept: dict[int, tuple[Level, list[int]]] = {}
+        """Where values are known by their ids, and variables that they are in for what stands elsewhere."""
+        self.shared: set[int] = set()
+        """Ids that stand in several blocks of the function that is lowered."""
+        self.blocks: dict[int, SpirvBlock] = {}
+        self.entered: set[int] = set()
+        """Labels of blocks that stand before what is lowered, or around it."""
+        self.targets: dict[int, Level] = {}
+        """Levels by the labels of the blocks that follow them."""
+        self.nested = 0
         self.phis: dict[int, list[int]] = {}
         self.current = 0
         self.pos = 0
         self.used_names: set[str] = set()
-        self.exit = self.meeting()
-        self.ends: list[tuple[Meeting, list[int]]] = []
+        self.ends: list[tuple[Level, Type, list[int]]] = []
 
     def typed(self, n: int) -> Typed:
         """Return what an id is: a value, or the place that a pointer points to. Raises ShadingError."""
         got = self.frame.get(n) or self.globals.get(n)
+        level, slots = self.kept.get(n, (None, ()))
+        if got is not None and level is not None and level not in self.levels:
+            values = [self.get(k) for k in slots]
+            return (
+                Loaded(self.pos, values, got.place) if isinstance(got, Loaded) else Lowered(self.pos, got.type, values)
+            )
         if got is not None:
             return got
         constant = self.module.constants.get(n)
@@ -118,6 +132,10 @@ class SpirvValues(Program):
         if tuple(v.kind for v in values) != kinds(kind):
             raise ShadingError(self.pos, f"{said(i)} has not a result of type {kind}")
         self.frame[i.word(1)] = Lowered(self.pos, kind, values)
+        if i.word(1) in self.shared:
+            slots = self.variable_slots(kind)
+            self.put_all(slots, values)
+            self.kept[i.word(1)] = self.levels[-1], slots
 
     def place(self, n: int) -> Typed:
         """Return what a pointer points to. Raises ShadingError."""
@@ -137,7 +155,11 @@ class SpirvValues(Program):
             if isinstance(place, Members):
                 return place.members[value.value]
             return TypedField(self.pos, kind.fields[value.value].type, place, value.value)
-        number = Lowered(self.pos, T_INT, values)
+        number: Typed = Lowered(self.pos, T_INT, values)
+        if not isinstance(value, Const):
+            v = ShaderVariable("", T_INT, "local", self.pos)
+            self.put_all(self.slots(v), values)
+            number = TypedName(self.pos, T_INT, v)
         if isinstance(kind, ArrayType):
             return TypedElement(self.pos, kind.of, place, number)
         if isinstance(kind, Numeric) and not kind.is_scalar:
