@@ -63,7 +63,7 @@ class SpirvValues(Program):
         self.globals: dict[int, Typed] = {}
         self.frame: dict[int, Typed] = {}
         self.kept: dict[int, tuple[Level, list[int]]] = {}
-        """Where values are known by their ids, and variables that they are in for what stands elsewhere."""
+        """Levels in which values are known by their ids, and variables that hold them for what stands elsewhere."""
         self.shared: set[int] = set()
         """Ids that stand in several blocks of the function that is lowered."""
         self.blocks: dict[int, SpirvBlock] = {}
