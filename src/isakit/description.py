@@ -201,6 +201,10 @@ class Kernel:
             )
         return self.module.disassemble(self)
 
+    def source_of(self, address: int) -> str:
+        """Return `file:line: text` of the source of an instruction; "" where it is not known."""
+        return "" if self.lines is None else self.lines.shown(address)
+
     def own(self, program: Program) -> None:
         """Take the code of a program that was assembled for this kernel."""
         self.code, self.address = program.to_bytes(), program.address

@@ -122,10 +122,6 @@ class LoadedKernel:
         """32-bit registers per thread."""
         return self.code.registers
 
-    def source_of(self, address: int) -> str:
-        """Return `file:line: text` of the source of an instruction; "" where it is not known."""
-        return "" if self.info.lines is None else self.info.lines.shown(address)
-
     def __getitem__(self, shape: tuple[Dims, Dims]) -> Configured:
         """Return `kernel[grid, block]`: the kernel with a launch shape, to be called with the arguments."""
         if not isinstance(shape, tuple) or len(shape) != 2:  # pyright: ignore[reportUnnecessaryComparison, reportUnnecessaryIsInstance]
@@ -171,7 +167,7 @@ class LoadedKernel:
             except MachineFault as e:
                 if failed := self._show_printed():
                     e = MachineFault("ASSERTION_FAILED", e.pc, e.block, e.warp, e.lane, detail=failed)
-                if place := self.source_of(e.pc):
+                if place := self.info.source_of(e.pc):
                     e.add_note(place)
                 raise e from None
             finally:

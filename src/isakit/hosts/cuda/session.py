@@ -261,7 +261,7 @@ class Session(ProcessDevice):
         except (MachineFault, BudgetExceeded) as e:
             failed = self._collect_printed(launch.function.module)
             error = "cudaErrorAssert" if failed else "cudaErrorLaunchFailure"
-            place = kernel.source_of(e.pc)
+            place = kernel.info.source_of(e.pc)
             self._lose(f"{_in_source(launch.function.name)}: {failed or e}{place and f' ({place})'}", error)
         except IsakitError as e:
             self._lose(f"{_in_source(launch.function.name)}: {type(e).__name__}: {e}")
