@@ -141,14 +141,6 @@ class GdbRegisterMap:
             return number, first
         return None
 
-    def register_text(self, address: int, size: int) -> str:
-        """Return how a register whose bytes lie at an address is written in expressions; "" elsewhere."""
-        found = self.register_at(address, size)
-        register = self.slots[found[0]].register if found is not None else None
-        if register is None:
-            return ""
-        return (self.target.register_files[register.file].text or f"{register.file}{{n}}").format(n=register.number)
-
     def stack(self, address: int, size: int, calls: Sequence[int]) -> bytes | None:
         """Return bytes of the return addresses, innermost first; None for an address elsewhere."""
         if not STACK <= address < STACK + STACK_SIZE:

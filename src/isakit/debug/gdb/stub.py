@@ -203,15 +203,20 @@ class Stub:
         if kind < 2:
             made = self.session.break_at(address)
         elif kind in _WATCHED:
-            what = self.carrier.register_text(address, size) or self._memory_text(address, size)
             self._looked_at()
-            made = self.session.watch(what, _WATCHED[kind][1], size=size)
+            made = self.session.watch(self._expression(address, size), _WATCHED[kind][1], size=size)
         else:
             return b""
         self._points[kind, address, size] = made
         return b"OK"
 
-    def _memory_text(self, address: int, size: int) -> str:
+    def _expression(self, address: int, size: int) -> str:
+        """Return how the debugger's own expressions write what lies at an address of gdb's."""
+        found = self.carrier.register_at(address, size)
+        register = self.carrier.slots[found[0]].register if found is not None else None
+        if register is not None:
+            text = self.session.target.register_files[register.file].text or f"{register.file}{{n}}"
+            return text.format(n=register.number)
         space, inside, count = self.carrier.place(address, size)
         if count < size:
             raise LaunchError("the memory ends before")
