@@ -335,6 +335,15 @@ def test_surfaces_may_be_mentioned_and_constant_functions_need_not_be_constant(k
     assert "surfaces need sm_20; read through a texture" in said
 
 
+def test_files_of_the_host_know_the_states_of_random_numbers(kernel: Path) -> None:
+    (kernel / "plan.cpp").write_text(
+        "#include <curand_kernel.h>\nstruct Plan { curandState *a; curandStatePhilox4_32_10_t *b; } plan;\n"
+        "static_assert(sizeof(curandState) == 48, \"\");\n"
+    )
+    (kernel / "gold.cpp").write_text("#include <curand.h>\nvoid end() { cudaDeviceReset(); }\n")
+    nvcc("-c", "plan.cpp", "gold.cpp", folder=kernel)
+
+
 def test_what_later_chips_have_is_refused_where_it_is_used(kernel: Path) -> None:
     for use, why in (
         ("o[0] = __shfl_xor(o[1], 1);", "exchange the values in shared memory"),

@@ -1,7 +1,7 @@
 /* cuRAND for programs of the host. */
 #ifndef CURAND_H_
 #define CURAND_H_
-#include "driver_types.h"
+#include "cuda_runtime.h"
 
 typedef enum curandStatus {
     CURAND_STATUS_SUCCESS = 0, CURAND_STATUS_VERSION_MISMATCH = 100, CURAND_STATUS_NOT_INITIALIZED = 101,

@@ -7,7 +7,7 @@
 #include "curand.h"
 #include "cuda_runtime.h"
 
-#ifdef __CUDACC__
+/* What a state is, the host's files are told as well. */
 struct curandStateXORWOW {
     unsigned int d, v[5];
     int boxmuller_flag, boxmuller_flag_double;
@@ -17,7 +17,18 @@ struct curandStateXORWOW {
 typedef struct curandStateXORWOW curandStateXORWOW_t;
 typedef struct curandStateXORWOW curandState_t;
 typedef struct curandStateXORWOW curandState;
+#define __ISAKIT_STATE(NAME)                              \
+    struct curandState##NAME { unsigned int state[64]; }; \
+    typedef struct curandState##NAME curandState##NAME##_t;
+__ISAKIT_STATE(MRG32k3a)
+__ISAKIT_STATE(Sobol32)
+__ISAKIT_STATE(ScrambledSobol32)
+__ISAKIT_STATE(Sobol64)
+__ISAKIT_STATE(ScrambledSobol64)
+__ISAKIT_STATE(Philox4_32_10)
+#undef __ISAKIT_STATE
 
+#ifdef __CUDACC__
 /* Row k: x^(2^k) modulo the characteristic polynomial of a step, from the constant term on. 2^k steps are the sum of the
    states after i steps over the terms i of row k. */
 static __device__ const unsigned __isakit_xorwow_jumps[131][5] = {
@@ -255,8 +266,6 @@ __ISAKIT_LATER double2 curand_normal2_double(S *) { return __isakit_lacks_random
 __ISAKIT_LATER double curand_log_normal_double(S *, double, double) { return __isakit_lacks_random_doubles(), 0.0; }
 __ISAKIT_LATER unsigned int curand_poisson(S *, double) { return __isakit_lacks_random_poisson(), 0; }
 #define __ISAKIT_GENERATOR(NAME)                                                                                        \
-    struct curandState##NAME { unsigned int state[64]; };                                                               \
-    typedef struct curandState##NAME curandState##NAME##_t;                                                             \
     template <class A, class B> __attribute__((device)) inline void curand_init(A, B, unsigned long long,               \
                                                                                 curandState##NAME *)                    \
     {                                                                                                                   \
