@@ -338,7 +338,7 @@ def test_surfaces_may_be_mentioned_and_constant_functions_need_not_be_constant(k
 def test_files_of_the_host_know_the_states_of_random_numbers(kernel: Path) -> None:
     (kernel / "plan.cpp").write_text(
         "#include <curand_kernel.h>\nstruct Plan { curandState *a; curandStatePhilox4_32_10_t *b; } plan;\n"
-        "static_assert(sizeof(curandState) == 48, \"\");\n"
+        'static_assert(sizeof(curandState) == 48, "");\n'
     )
     (kernel / "gold.cpp").write_text("#include <curand.h>\nvoid end() { cudaDeviceReset(); }\n")
     nvcc("-c", "plan.cpp", "gold.cpp", folder=kernel)

@@ -394,7 +394,7 @@ class Session(ProcessDevice):
     def _shown(self, reference: TextureReference, binding: Binding) -> BoundTextureView:
         found, state = reference.shown, reference.state
         if found is None or found.binding is not binding or found.state is not state:
-            check_state(state)
+            check_state(state, reference.as_float)
             texture = texture_over(self.device.memory.memory.bytes, binding, state)
             found = reference.shown = BoundTextureView(binding, state, texture, sampler_of(state))
         return found

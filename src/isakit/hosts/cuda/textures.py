@@ -45,11 +45,15 @@ def format_name(channel: ChannelFormat, as_float: bool) -> str:
     return f"{letters}{bits}{'i' if channel.kind == SIGNED else 'ui'}"
 
 
-def check_state(state: TextureState) -> None:
-    """Raise CudaError for reads no texture unit does."""
+def check_state(state: TextureState, declared_float: bool) -> None:
+    """Raise CudaError for reads no texture unit does.
+
+    `declared_float`: the reference was declared to be read as floats; the driver interface takes flags, which 32-bit
+    integers ignore.
+    """
     channel = state.channel.check()
     numbers = channel.kind == FLOAT or (state.as_float and channel.bits[0] < 32)
-    if state.as_float and channel.bits[0] == 32 and channel.kind != FLOAT:
+    if declared_float and channel.bits[0] == 32 and channel.kind != FLOAT:
         raise CudaError("cudaErrorInvalidNormSetting", "32-bit integers cannot be read as normalized floats")
     if state.filter and not numbers:
         raise CudaError("cudaErrorInvalidFilterSetting", "integers cannot be filtered")

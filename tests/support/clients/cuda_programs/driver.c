@@ -284,6 +284,9 @@ static void references(void)
     OK(cuFuncSetBlockShape(g, 8, 1, 1)); OK(cuParamSetv(g, 0, &o, 8)); OK(cuParamSetSize(g, 8));
     OK(cuLaunchGridAsync(g, 1, 1, 0)); OK(cuMemcpyDtoH_v2(read, o, sizeof read)); OK(memcmp(read, words, sizeof read));
     EXPECT(cuLaunchGridAsync(g, 1, 1, (void *)5), 400);
+    /* integers of 32 bits stay what they are, whatever the flags say; programs read doubles so */
+    OK(cuTexRefSetFlags(texture, 0)); OK(cuMemcpyHtoD_v2(o, rows, sizeof read));
+    OK(cuLaunchGridAsync(g, 1, 1, 0)); OK(cuMemcpyDtoH_v2(read, o, sizeof read)); OK(memcmp(read, words, sizeof read));
     /* rows with a pitch, as numbers from 0 to 1 */
     OK(cuModuleGetTexRef(&texture, module, "plane"));
     OK(cuMemcpyHtoD_v2(d, rows, sizeof rows)); OK(cuMemcpyHtoD_v2(u, points, sizeof points));

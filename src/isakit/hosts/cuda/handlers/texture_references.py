@@ -64,7 +64,7 @@ def bind(
         texture.binding = None
         return 0
     state = state_of(reference, texture.as_float)
-    check_state(state)
+    check_state(state, texture.as_float)
     if what == BUFFER:
         texture.binding, texture.offset = _linear(s, state.channel, address, width)
     elif what == PLANE:
