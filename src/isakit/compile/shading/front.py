@@ -114,8 +114,7 @@ def _front(
     text: str, stage: str, language: Language, path: str, entry: str, target: str, defines: Mapping[str, str],
     varyings: Mapping[str, str], resolver: Resolver | None, sources: ShaderSources, named: bool,
 ) -> Front:  # fmt: skip
-    predefined = {"GL_ES": "1"} if language.product else {}
-    pre = Preprocessor(sources, predefined | dict(defines), resolver)
+    pre = Preprocessor(sources, defines, resolver, glsl=language.product)
     file = sources.add(path, text)
     got = pre.run(file)
     declarations = Parser(got.tokens, language).run()

@@ -65,7 +65,7 @@ textureCube:sample 4:C3 | textureCube:bias 4:C3f | textureCubeLod:lod 4:C3f | te
 textureCubeGradEXT:sample 4:C333
 texture:sample 4:S2 4:C3 | texture:bias 4:S2f 4:C3f | textureLod:lod 4:S2f 4:C3f | textureGrad:sample 4:S222 4:C333
 textureProj:project3 4:S3 | textureProj:project 4:S4 | textureProj:project3bias 4:S3f | textureProj:projectbias 4:S4f
-texelFetch:texelfetch 4:SIn
+texelFetch:texelfetch 4:SIn | textureOffset:texeloffset 4:S2I 4:S2If | textureLodOffset:texeloffset 4:S2fI
 textureProjLod:project3lod 4:S3f | textureProjLod:projectlod 4:S4f | texture2DRect:sample 4:S2
 """
 

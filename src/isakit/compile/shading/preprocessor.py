@@ -43,11 +43,20 @@ class Preprocessed:
     pragmas: list[tuple[str, ...]] = field(default_factory=list[tuple[str, ...]])
 
 
-class Preprocessor:
-    """Preprocesses one shader. `defines` are predefined macros."""
+_ES_VERSIONS = (100, 300, 310, 320)
 
-    def __init__(self, sources: ShaderSources, defines: Mapping[str, str], resolver: Resolver | None = None) -> None:
+
+class Preprocessor:
+    """Preprocesses one shader.
+
+    `defines` are predefined macros, and `GL_ES` is one of GLSL (`glsl`) unless its `#version` is one of desktops.
+    """
+
+    def __init__(
+        self, sources: ShaderSources, defines: Mapping[str, str], resolver: Resolver | None = None, glsl: bool = False
+    ) -> None:
         self.sources, self.resolver = sources, resolver
+        self.es = glsl and "GL_ES" not in defines
         self.macros: dict[str, Macro] = {}
         self.out = Preprocessed([])
         self.conditions: list[tuple[Token, bool, bool]] = []
@@ -56,7 +65,7 @@ class Preprocessor:
         """From which open condition on text is left out; 0: it is not."""
         self.including = 0
         self.made = 0
-        for name, value in defines.items():
+        for name, value in (*([("GL_ES", "1")] if self.es else []), *defines.items()):
             self._predefine(name, value)
 
     def _predefine(self, name: str, value: str) -> None:
@@ -215,7 +224,10 @@ class Preprocessor:
     def _do_version(self, name: Token, rest: list[Token], file: SourceFile) -> None:
         if not rest or rest[0].kind != "number" or not rest[0].text.isdecimal() or len(rest[0].text) > 4:
             raise ShadingError(name.pos, "`#version` needs a number", len(name.text))
-        self.out.version = int(rest[0].text), rest[1].text if len(rest) > 1 else ""
+        number, profile = int(rest[0].text), rest[1].text if len(rest) > 1 else ""
+        self.out.version = number, profile
+        if self.es and profile != "es" and number not in _ES_VERSIONS:
+            self.macros.pop("GL_ES", None)
 
     def _do_extension(self, name: Token, rest: list[Token], file: SourceFile) -> None:
         if len(rest) < 3 or rest[0].kind != "word" or rest[1].kind != ":" or rest[2].kind != "word":

@@ -6,9 +6,9 @@ from isakit.compile.shading.preprocessor import DEEPEST_INCLUDE, Preprocessor
 from isakit.compile.shading.source import ShaderSources, ShadingError
 
 
-def left(text, defines=None, resolver=None):
+def left(text, defines=None, resolver=None, glsl=False):
     sources = ShaderSources()
-    pre = Preprocessor(sources, defines or {}, resolver)
+    pre = Preprocessor(sources, defines or {}, resolver, glsl=glsl)
     return " ".join(t.text for t in pre.run(sources.add("a.cg", text)).tokens[:-1])
 
 
@@ -48,6 +48,18 @@ def error(text, resolver=None):
 )
 def test_text_that_is_left(text, want):
     assert left(text) == want
+
+
+@pytest.mark.parametrize(
+    ("version", "es"),
+    [("", True), ("#version 100", True), ("#version 300 es", True), ("#version 120", False), ("#version 150", False),
+     ("#version 330 core", False)],
+)  # fmt: skip
+def test_desktop_versions_of_glsl_do_not_define_gl_es(version, es):
+    text = f"{version}\n#ifdef GL_ES\nes\n#else\ndesktop\n#endif"
+    assert left(text, glsl=True) == ("es" if es else "desktop")
+    assert left(text, {"GL_ES": ""}, glsl=True) == "es"
+    assert left(text) == "desktop"
 
 
 @pytest.mark.parametrize(
