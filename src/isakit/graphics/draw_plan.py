@@ -198,7 +198,7 @@ class _Units:
 
     def __init__(self, stage: RepeatedStage, shader: VertexShader | FragmentShader) -> None:
         self.stage, self._shader = stage, shader
-        self._bound: Mapping[int, Bound] = {}
+        self.bound: Mapping[int, Bound] = {}
         self._key: object = None
         self._answers = False
 
@@ -207,7 +207,7 @@ class _Units:
         key = [(n, *map(id, b)) if isinstance(b, tuple) else (n, id(b)) for n, b in bound.items()]
         if key != self._key or self.stage.textures_change:
             launch = answered(self._shader.program.launch(*p.units(bound)), p.choices)
-            self._answers, self._key, self._bound = self.stage.use(launch), key, bound
+            self._answers, self._key, self.bound = self.stage.use(launch), key, bound
         return self._answers
 
 
@@ -319,7 +319,9 @@ class _Prepared:
         stats = DrawStats(vertices=vertices, primitives=count)
         self._stop[0] = 0
         with p.engine.running(self._stop):
-            done = interruptible(partial(self._run, p, made, vertices, stats), self._stop, brief=True)
+            done = interruptible(
+                partial(self._run, p, made, vertices, constants["fragment"], stats), self._stop, brief=True
+            )
         if self._stop[0]:
             raise KeyboardInterrupt
         if not done:
@@ -328,7 +330,7 @@ class _Prepared:
         stats.seconds = time.perf_counter() - started
         return stats
 
-    def _run(self, p: Pipeline, made: Vertices, vertices: int, stats: DrawStats) -> bool:
+    def _run(self, p: Pipeline, made: Vertices, vertices: int, banks: Banks, stats: DrawStats) -> bool:
         """Run all stages; returns whether that was possible, up to the fragments. Raises BudgetExceeded."""
         f, stage, jobs = self._f, self._vertex.stage, self._f.whole
         if not stage.run_lanes(vertices):
@@ -356,7 +358,7 @@ class _Prepared:
         stats.instructions += threads
         stats.triangles, stats.quads = done >> 32, n
         if n:
-            self._shade(p, made, n, stats)
+            self._shade(p, made, n, banks, stats)
         return True
 
     def _cut_triangles(self, p: Pipeline, made: Vertices) -> tuple[_SetUp, Array, Array, Array] | None:
@@ -391,8 +393,8 @@ class _Prepared:
         jobs.put_vertices(list(np.ascontiguousarray(t.position.reshape(-1, 4).T)), rows)
         return jobs, np.arange(3 * n).reshape(n, 3), np.arange(3 * n, 4 * n), t.number
 
-    def _shade(self, p: Pipeline, made: Vertices, n: int, stats: DrawStats) -> None:
-        """Run and merge the fragments of the quads."""
+    def _shade(self, p: Pipeline, made: Vertices, n: int, banks: Banks, stats: DrawStats) -> None:
+        """Run and merge the fragments of the quads; `banks`: the constants of their program."""
         p.load(self._made_quads.part(0), self._plan.state)
         self._put_targets(p)
         f, stage, lanes = self._f, self._fragment.stage, 4 * n
@@ -404,16 +406,11 @@ class _Prepared:
             if not stage.run_lanes(count, visible[start // 32 : -(-(start + count) // 32)]):
                 if self._stop[0]:
                     return
-                fragments = self._plan.fragment
-                p.shade(
-                    fragments,
-                    self._corners(p, made, self._rows),
-                    self._made_quads.part(first),
-                    self._plan.state,
-                    self._view,
-                    stage.launch,
-                    stats,
-                )
+                shader, quads = self._plan.fragment, self._made_quads.part(first)
+                shader.constants.update({k: content.tobytes() for k, content in banks.items()})
+                launch = shader.program.launch(*p.units(self._fragment.bound))
+                corners = self._corners(p, made, self._rows)
+                p.shade(shader, corners, quads, self._plan.state, self._view, launch, stats)
                 return
             done = f.merger.run(self._merger.address, 0, groups, first)
             threads, issued = stage.instructions()
@@ -440,10 +437,8 @@ class _Prepared:
             vertex, used = self._plan.vertex, words_of(self._plan.fragment.inputs)
             places = vertex.position, vertex.point_size, None, used
             return next(Rasterizer(self._plan.state, self._view, self._bounds, p.choices, 0.0, *places)(v)).corners
-        count = len(made.primitives)
-        return triangle_corners(
-            v, self._plane_rows[:, : -(-count // GROUP) * GROUP], self._front, self._plan.state, p.make_all
-        )
+        planes = np.ascontiguousarray(self._plane_rows[:, : -(-len(made.primitives) // GROUP) * GROUP])
+        return triangle_corners(v, planes, self._front, self._plan.state, p.make_all)
 
     def _show(self, p: Pipeline, made: Vertices, fetched: Fetched, rows: Array | None) -> LastDraw:
         """Return what the pipeline tells of its last draw."""

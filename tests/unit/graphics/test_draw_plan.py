@@ -13,7 +13,7 @@ from isakit.graphics.assembly import Attribute
 from isakit.graphics.draw_plan import plan_of
 from isakit.graphics.draw_state import DrawState
 from isakit.graphics.planes import FragmentInput, PositionInput, PrimitiveInput, VaryingInput
-from isakit.tesla import FragmentShader, Pipeline, VertexShader
+from isakit.tesla import FragmentShader, Pipeline, Sampler, Texture, VertexShader
 
 VERTEX = "\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(4)) + "\nexit (never) nop"
 FRAGMENT = "interp $r0 flat v[0x0]\n" + "\n".join(f"mov b32 $r{k} $r0" for k in (1, 2, 3)) + "\nexit (never) nop"
@@ -86,3 +86,41 @@ def test_triangles_that_are_cut_have_a_plan(mode: str, half_z: bool) -> None:
         found.append((counts, *(a.tobytes() for a in (p.image(), p.coverage.primitive, p.rows, z))))
     assert found[0][0][0] > 12
     assert found[0] == found[1]
+
+
+SAMPLED = """
+interp $r0 v[0x0]
+interp $r1 v[0x4]
+texauto all $r0:$r1:$r2:$r3 $t0 $s0 $r0:$r1 0x0 0x0 0x0
+interp $r1 v[0x8]
+ld $r2 b32 c0[0x0]
+exit (never) nop
+"""
+
+
+def test_fragments_that_arrays_have_to_texture_get_this_draws_constants_and_planes() -> None:
+    """Coordinates that repeat and are very large are left to the array code, in the midst of a draw."""
+    corners: Any = np.array([[-1, -1, 0, 1], [3, -1, 0, 1], [-1, 3, 0, 1]], np.float32)
+    places: Any = np.array([[0, 0, 5, 0], [4e9, 1, 9, 0], [0, 4e9, 7, 0]], np.float32)
+    arrays = [Attribute(corners), Attribute(places)]
+    vertex = VertexShader(PASSED, inputs=[(k // 4, k % 4) for k in range(8)])
+    fragment = FragmentShader(SAMPLED, inputs=[VaryingInput(k, "linear") for k in (4, 5, 6)], constants=bytes(16))
+    textures = {0: (Texture(np.arange(64, dtype=np.uint8).reshape(4, 4, 4)), Sampler(wrap="repeat"))}
+    bound: Any = {"vertex": {}, "fragment": textures}
+    pictures: list[np.ndarray] = []
+    for planned in (True, False):
+        p = Pipeline(16, 16, targets=["rgba32f"], engine="llvm")
+        p.make_all = True
+        plan = plan_of(p, vertex, fragment, DrawState()) if planned else None
+        for k in range(1, 4):
+            content = np.full(4, k, np.float32)
+            if plan is not None:
+                banks: Any = {"vertex": {}, "fragment": {0: content.view(np.uint8)}}
+                assert plan.draw(p, "triangles", np.arange(3), None, arrays, bound, banks) is not None
+            else:
+                fragment.constants[0] = content.tobytes()
+                p.draw("triangles", vertex, fragment, arrays, textures=bound, indices=np.arange(3))
+            pictures.append(p.image())
+    assert pictures[0][3, 5, 1] not in (0, 5)
+    assert [float(a[0, 0, 2]) for a in pictures] == [1, 2, 3, 1, 2, 3]
+    assert all((a == b).all() for a, b in zip(pictures[:3], pictures[3:], strict=True))
