@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from isakit.cli.common import echo, echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
+from isakit.programs.kernel_names import matching
 from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
@@ -64,10 +65,11 @@ def command(
     from isakit.programs.reading import load_all
 
     modules = load_all(read_bytes(file), **named_code(isa_name, variant), path=shown(file))
-    found = [(k.name, k.program) for m in modules for k in m.kernels.values() if kernel in (None, k.name)]
+    names = [name for m in modules for name in m.kernels]
+    wanted = names if kernel is None else matching(kernel, names, shown(file))
+    found = [(k.name, k.program) for m in modules for k in m.kernels.values() if k.name in wanted]
     if not found:
-        names = ", ".join(k for m in modules for k in m.kernels)
-        raise IsakitError(f"{shown(file)} has no kernel {kernel!r}; it has {names}" if kernel else "no program")
+        raise IsakitError("no program")
     style = "json" if as_json else style
     if style in ("dot", "svg") and len(found) > 1:
         names = ", ".join(name for name, _ in found)

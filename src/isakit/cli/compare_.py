@@ -8,6 +8,7 @@ import click
 
 from isakit.cli.common import NO, Options, dimensions, echo, echo_json, json_option, read_bytes, shown
 from isakit.errors import IsakitError
+from isakit.programs.kernel_names import only
 from isakit.results import OMITTED, Omitted, Output, record
 
 if TYPE_CHECKING:
@@ -139,11 +140,7 @@ def _kernels(a: Module, b: Module, options: Options) -> Comparison:
     kernels: list[Any] = []
     for m in (a, b):
         loaded = Device(options["chip"], engine=options["engine"]).load(m)
-        name = options["kernel"] or (next(iter(loaded)) if len(loaded) == 1 else None)
-        if name is None or name not in loaded:
-            what = f"has no kernel {name!r}" if name else f"has {len(loaded)} kernels"
-            raise IsakitError(f"{m.path} {what}; name one with --kernel: {', '.join(loaded)}")
-        kernels.append(loaded[name])
+        kernels.append(loaded[only(options["kernel"], loaded, str(m.path))])
     args = [parse(spec).value for spec in options["specs"]]
     grid, block = (dimensions(options[name], f"--{name}") for name in ("grid", "block"))
     bounds = {"ulps": options["ulps"], "max_instructions": options["limit"]}

@@ -17,7 +17,7 @@ from isakit.cli.common import (
     shown,
     variant_option,
 )
-from isakit.errors import IsakitError
+from isakit.programs.kernel_names import matching
 from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
@@ -101,10 +101,8 @@ def _programs(path: str, named: dict[str, str], kernel: str | None) -> list[tupl
     modules = load_all(read_bytes(path), **named, path=shown(path))
     found = [(k.name, k.program) for m in modules for k in m.kernels.values()]
     if kernel is not None:
-        names = ", ".join(dict.fromkeys(name for name, _ in found))
-        found = [f for f in found if f[0] == kernel]
-        if not found:
-            raise IsakitError(f"{shown(path)} has no kernel {kernel!r}; it has {names or 'none'}")
+        wanted = matching(kernel, (name for name, _ in found), shown(path))
+        found = [f for f in found if f[0] in wanted]
     return found
 
 

@@ -27,6 +27,7 @@ from isakit.cli.common import (
     variant_option,
 )
 from isakit.errors import IsakitError
+from isakit.programs.kernel_names import matching
 from isakit.results import OMITTED, Omitted, Output, record
 
 if TYPE_CHECKING:
@@ -152,10 +153,8 @@ def command(
     found = _programs(data, shown(file), isa_name, variant, program_type, as_hex, start, files, known)
     programs = list(found)
     if kernel is not None:
-        names = [name for name, _ in programs]
-        programs = [p for p in programs if p[0] == kernel]
-        if not programs:
-            raise IsakitError(f"{shown(file)} has no kernel {kernel!r}; it has {', '.join(names)}")
+        wanted = matching(kernel, (name for name, _ in programs), shown(file))
+        programs = [p for p in programs if p[0] in wanted]
     if sketch or as_glsl:
         _decompile(files, shown(file), as_glsl)
         return

@@ -29,6 +29,7 @@ from isakit.cli.common import (
     variant_option,
 )
 from isakit.errors import FormatError, IsakitError, MachineFault
+from isakit.programs.kernel_names import only
 from isakit.results import OMITTED, Omitted, Output, ResultType, record
 
 if TYPE_CHECKING:
@@ -282,12 +283,8 @@ def _choose(modules: list[Module], kernel: str | None, chip: str) -> Module:
     """
     if len(modules) == 1:
         return modules[0]
-    names = list(dict.fromkeys(name for m in modules for name in m.kernels))
-    if kernel is None and len(names) != 1:
-        raise IsakitError(f"the file has {len(names)} kernels, name one with --kernel: {', '.join(names)}")
-    if kernel is not None and kernel not in names:
-        raise IsakitError(f"the file has no kernel {kernel!r}; it has {', '.join(names)}")
-    having = [m for m in modules if kernel is None or kernel in m.kernels]
+    name = only(kernel, (name for m in modules for name in m.kernels), "the file")
+    having = [m for m in modules if name in m.kernels]
     return next((m for m in having if m.variant == chip), having[0])
 
 
@@ -331,12 +328,7 @@ def prepared_kernel(
     device = Device(options["chip"], engine=options["engine"], tier=options["tier"], threads=options["threads"])
     sizes = {k: options[k] for k in ("registers", "local")}
     kernels = device.load(source, **sizes)
-    name = options["kernel"]
-    if name is None and len(kernels) != 1:
-        raise IsakitError(f"the file has {len(kernels)} kernels, name one with --kernel: {', '.join(kernels)}")
-    if name is not None and name not in kernels:
-        raise IsakitError(f"the file has no kernel {name!r}; it has {', '.join(kernels)}")
-    kernel = kernels[name if name is not None else next(iter(kernels))]
+    kernel = kernels[only(options["kernel"], kernels, "the file")]
     for spec in options["textures"]:
         kernel.bind(*_texture(spec))
     if kernel.params is not None and len(kernel.params) != len(arguments):

@@ -18,6 +18,11 @@ _RECORD = re.compile(
     r"(.*), (?:metadata )?(![0-9]+), (?:metadata )?!DIExpression\((.*?)\)(?:\), !dbg|,) (![0-9]+)\)? *$"
 )
 """A record; up to version 18 a call."""
+_SHARED = re.compile(
+    r"^(@[-\w.$]+) = [^@\"]*addrspace\(3\) global (\[([0-9]+) x [a-z]\w*\]) .*!dbg (![0-9]+)", re.MULTILINE
+)
+"""An array in shared memory."""
+_KERNEL = re.compile(r"^define .*!dbg (![0-9]+) \{$")
 _DECLARED = re.compile(r"^ *(?:#dbg_|(?:tail )?call void @llvm\.dbg\.)(?:value|declare|assign|label)\(")
 _NODE = re.compile(r"^(![0-9]+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.MULTILINE)
 _FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|!\{[^}]*\}|[^,]+)')
@@ -98,22 +103,38 @@ class _Metadata:
             return None
         type = self._type(fields.get("type", ""))
         if self.nodes.get(location, ("", {}))[1].get("inlinedAt"):
-            function = self._function(fields.get("scope", "")).get("name", "").strip('"')
+            function = self._function_fields(fields.get("scope", "")).get("name", "").strip('"')
             name = f"{function}::{name}"
         return None if type is None else (name, type)
 
-    def _function(self, scope: str) -> dict[str, str]:
-        """Return the fields of the function that a scope is in."""
+    def shared_arrays(self, ir: str) -> dict[str, list[tuple[str, str, str]]]:
+        """Return by function its arrays in shared memory: name, type and address of each."""
+        out: dict[str, list[tuple[str, str, str]]] = {}
+        for m in _SHARED.finditer(ir):
+            _, variable = self.nodes.get(self.nodes.get(m[4], ("", {}))[1].get("var", ""), ("", {}))
+            _, array = self.nodes.get(variable.get("type", ""), ("", {}))
+            element = self._type(array.get("baseType", ""))
+            if array.get("tag") == "DW_TAG_array_type" and element is not None and ":" not in element:
+                name, kind = variable.get("name", "").strip('"'), f"array:{element}:{m[3]}"
+                pointer = f"{m[2]} addrspace(3)*" if "addrspace(3)*" in ir else "ptr addrspace(3)"
+                out.setdefault(self._function(variable.get("scope", "")), []).append((name, kind, f"{pointer} {m[1]}"))
+        return out
+
+    def _function(self, scope: str) -> str:
+        """Return the function that a scope is in; "" for others."""
         for _ in range(DEEPEST):
             kind, fields = self.nodes.get(scope, ("", {}))
             if kind == "DISubprogram":
-                return fields
+                return scope
             scope = fields.get("scope", "")
-        return {}
+        return ""
+
+    def _function_fields(self, scope: str) -> dict[str, str]:
+        return self.nodes.get(self._function(scope), ("", {}))[1]
 
     def is_in(self, scope: str, folder: str) -> bool:
         """Return whether a scope is a function of a file in a folder."""
-        _, file = self.nodes.get(self._function(scope).get("file", ""), ("", {}))
+        _, file = self.nodes.get(self._function_fields(scope).get("file", ""), ("", {}))
         directory, name = (file.get(part, "").strip('"') for part in ("directory", "filename"))
         return os.path.join(directory, name).startswith(os.path.join(folder, ""))
 
@@ -168,6 +189,7 @@ def marked(ir: str) -> str:
     out: list[str] = []
     lines = ir.splitlines()
     flow: _Flow | None = None
+    shared = about.shared_arrays(ir)
     for number, line in enumerate(lines):
         if line.startswith("define "):
             flow = _Flow(lines, number)
@@ -180,6 +202,9 @@ def marked(ir: str) -> str:
                 out.append(f"  {_mark(*variable, value if known else None)}")
         elif not _DECLARED.match(line):
             out.append(line)
+        if (kernel := _KERNEL.match(line)) is not None:
+            arrays = shared.get(kernel[1], ())
+            out += (f"  {_mark(name, kind, _VALUE.fullmatch(at))}" for name, kind, at in arrays)
     text = "\n".join(out).replace("emissionKind: FullDebug", "emissionKind: DebugDirectivesOnly")
     # Up to version 15, an attribute is a word; the declaration of records, which are calls there, has one too.
     older = "@llvm.dbg.value(" in ir and " memory(" not in ir

@@ -14,6 +14,7 @@ from isakit.debug import cuda_words, panes, source_views
 from isakit.debug.expression_values import evaluate
 from isakit.debug.expressions import Load, Number
 from isakit.debug.session import Session
+from isakit.debug.source_variables import GLOBAL, SHARED
 from isakit.debug.sources import SourcePlace, Sources
 from isakit.debug.stops import Stop, Watched
 from isakit.debug.views import ThreadView, parsed, place
@@ -233,6 +234,10 @@ class Commands:
         whole = None if m else source_views.variable(self.session, rest)
         if whole is not None and whole.parts:
             return Reply([whole.text], {p.name: p.text for p in whole.parts})
+        if whole is not None and whole.variable.count:
+            values = source_views.elements(self.session, whole.variable)
+            more = ", ..." if whole.variable.count > len(values) else ""
+            return Reply([f"{{{', '.join(values)}{more}}}"], values)
         value = self.session.evaluate(_required(rest[m.end() :] if m else rest, "an expression"))
         return Reply([number(value, m[1] if m else "")], value)
 
@@ -261,6 +266,9 @@ class Commands:
             return self._instructions(rest[m.end() :], form.number)
         count = 64 if m is None else min(int(m[1].rstrip("b")), 1 << 16) if form is None else form.number * form.size
         cell = _required(rest[m.end() :] if m else rest, "a cell of memory")
+        pointer = source_views.variable(self.session, cell.strip())
+        if pointer is not None and (pointer.variable.count or pointer.variable.type.startswith("ptr")):
+            cell = f"{SHARED if pointer.variable.count else GLOBAL}[{cell}]"
         to = place(self.session.execution, cell, self.session.focus)
         if not isinstance(to, Load):
             raise LaunchError("`x` shows memory; `p` and `info registers` show registers")

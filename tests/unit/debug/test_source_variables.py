@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from isakit.compile import compile_ptx
+from isakit.compile.c import compile_c
 from isakit.compile.debug_records import marked
 from isakit.compile.python import compile_text
 from isakit.debug import source_views
@@ -25,6 +26,7 @@ from isakit.debug.terminal import Commands
 from isakit.errors import LaunchError
 from isakit.line_table import LineTable, SourceLine, VariableRange, pack, unpack
 from isakit.runtime import Device
+from support.needs import needs_clang
 
 KERNELS = {  # the kernels' lines begin at 5
     "sum": """
@@ -187,6 +189,63 @@ def test_pointers_may_have_types() -> None:
     ir = OLDER.replace("i32 %late", "%struct.S addrspace(1)* %late")
     (mark,) = (line.strip() for line in marked(ir).splitlines() if "$0" in line)
     assert mark.endswith('"l"(%struct.S addrspace(1)* %late) #9090')
+
+
+SHARED = """\
+@part = internal addrspace(3) global [64 x float] undef, align 4, !dbg !0
+@two = internal addrspace(3) global [8 x [9 x float]] undef, align 4, !dbg !10
+@other = internal addrspace(3) global [4 x i8] undef, !dbg !12
+@g = addrspace(1) global [4 x float] zeroinitializer, !dbg !0
+define ptx_kernel void @k(ptr addrspace(3) %p) !dbg !2 {
+  ret void
+}
+define ptx_kernel void @none() !dbg !20 {
+  ret void
+}
+!0 = !DIGlobalVariableExpression(var: !1, expr: !DIExpression())
+!1 = distinct !DIGlobalVariable(name: "part", scope: !3, type: !4)
+!2 = distinct !DISubprogram(name: "k")
+!3 = distinct !DILexicalBlock(scope: !2, line: 3)
+!4 = !DICompositeType(tag: DW_TAG_array_type, baseType: !5, size: 2048, elements: !6)
+!5 = !DIBasicType(name: "float", size: 32, encoding: DW_ATE_float)
+!6 = !{!7}
+!10 = !DIGlobalVariableExpression(var: !11, expr: !DIExpression())
+!11 = distinct !DIGlobalVariable(name: "two", scope: !2, type: !4)
+!12 = !DIGlobalVariableExpression(var: !13, expr: !DIExpression())
+!13 = distinct !DIGlobalVariable(name: "other", scope: !2, type: !14)
+!14 = !DICompositeType(tag: DW_TAG_array_type, baseType: !15, size: 32, elements: !6)
+!15 = !DICompositeType(tag: DW_TAG_structure_type, name: "S")
+"""
+
+
+@pytest.mark.parametrize("pointer", ["ptr addrspace(3)", "[64 x float] addrspace(3)*"])
+def test_arrays_in_shared_memory_are_marked_where_their_kernel_begins(pointer: str) -> None:
+    lines = marked(SHARED.replace("ptr addrspace(3) %p", f"{pointer} %p")).splitlines()
+    (k,) = (k for k, line in enumerate(lines) if "isakit.value" in line)
+    assert lines[k - 1].startswith("define ptx_kernel void @k(")
+    assert "isakit.value part array:f32:64 $0" in lines[k]
+    assert f'"l"({pointer} @part)' in lines[k]
+
+
+@needs_clang
+def test_arrays_in_shared_memory_have_names() -> None:
+    text = """__global__ void k(float *out) {
+        __shared__ float part[64];
+        part[threadIdx.x] = threadIdx.x * 2;
+        __syncthreads();
+        out[threadIdx.x] = part[63 - threadIdx.x];
+    }"""
+    module = compile_ptx(compile_c("k.cu", text, named=True), path="k.cu").module
+    kernel = Device().load(module)["_Z1kPf"]
+    session = Session(kernel.machine(1, 64, [np.zeros(64, np.float32)]), kernel.info.program)
+    session.break_at("k.cu:5")
+    session.cont()
+    session.cont()  # the second warp
+    say = Commands(session).run
+    assert say("p part").lines == [f"{{{', '.join(str(2 * k) for k in range(64))}}}"]
+    assert say("p part[5] + 1").lines == ["11.0"]
+    assert say("x/2f part").lines[0].endswith("0  2")
+    assert say("x/1f out").lines[0].startswith("g14[0x10000]:")
 
 
 def test_a_variable_without_a_place_is_said_to_be_optimised_out() -> None:

@@ -1,0 +1,36 @@
+"""Kernels that are asked for by name: as symbols have it, or as the C++ source does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from isakit.errors import IsakitError
+
+
+def matching(name: str, names: Iterable[str], path: str) -> list[str]:
+    """Return the kernels of a file that a name means: the symbol itself, else all that the source calls so.
+
+    `reduce` is `_Z6reducePKfPfi`. Raises IsakitError where the file has none.
+    """
+    from isakit.compile.ptx.syntax import source_name
+
+    there = list(dict.fromkeys(names))
+    found = [n for n in there if n == name] or [n for n in there if source_name(n) == name]
+    if not found:
+        raise IsakitError(f"{path} has no kernel {name!r}; it has {', '.join(there) or 'none'}")
+    return found
+
+
+def only(name: str | None, names: Iterable[str], path: str) -> str:
+    """Return the one kernel of a name, or of a file where no name is given.
+
+    Raises IsakitError where there is none, or where it takes another name to tell several apart.
+    """
+    there = list(dict.fromkeys(names))
+    found = there if name is None else matching(name, there, path)
+    if not found:
+        raise IsakitError(f"{path} has no kernels")
+    if len(found) != 1:
+        called = "" if name is None else f" that are called {name}"
+        raise IsakitError(f"{path} has {len(found)} kernels{called}, name one with --kernel: {', '.join(found)}")
+    return found[0]
