@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from isakit.engine.protocol import Array
+from isakit.texture.lanes import of_quads, to_lanes
 
 FACES = 6
 
@@ -25,6 +26,20 @@ def face_of(x: Array, y: Array, z: Array) -> tuple[Array, Array, Array]:
     length = np.abs(major)
     length = np.where(length == 0, 1.0, length)
     return face, (sc / length + 1) / 2, (tc / length + 1) / 2
+
+
+def on_one_face(face: Array, x: Array, y: Array, z: Array) -> list[Array]:
+    """Return directions that end on the plane of the face which the first lane of their quad is on.
+
+    Those on that face stay as they are, and so do those that point away from it.
+    """
+    first = to_lanes(of_quads(face, 0))
+    axis = first >> 1
+    major = np.where(axis == 0, x, np.where(axis == 1, y, z))
+    length = np.where((first & 1) == 1, -major, major)
+    moved = (face != first) & (length > 0)
+    length = np.where(moved, length, 1.0)
+    return [np.where(moved, c / length, c) for c in (x, y, z)]
 
 
 def across_edges(face: Array, i: Array, j: Array, n: Array | int) -> tuple[Array, Array, Array]:

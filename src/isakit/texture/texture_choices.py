@@ -18,6 +18,9 @@ class TextureChoices(Settings):
         lod_norm: length of a coordinate derivative: `euclid` as the API rules want it, `max` as one software renderer
             has it.
         lod_vectors: derivatives that count: `header` (two or four, as the texture says), 2 or 4 of a quad.
+        cube_lod: coordinates of a cube whose derivatives count, in a quad on several faces: those on the `face` of the
+            quad's first lane, which goes on beyond its edge as the rules of OpenGL want it, or the three of the
+            `vector` as programs divide them.
         nan: what a NaN coordinate is taken for: `zero`. Infinite ones go to the end when clamping, else to 0.
         unbound: a texture or sampler number nothing is bound to: `fault`, or `zero` results.
         fetch_outside: what texfetch gives for a texel that is not there: `zero` (with the format's ones), or the
@@ -44,6 +47,7 @@ class TextureChoices(Settings):
     weights: Literal["nearest", "truncate"] = "nearest"
     lod_norm: Literal["euclid", "max"] = "euclid"
     lod_vectors: Literal["header", 2, 4] = "header"
+    cube_lod: Literal["face", "vector"] = "face"
     nan: Literal["zero"] = "zero"
     unbound: Literal["fault", "zero"] = "fault"
     fetch_outside: Literal["zero", "clamp"] = "zero"

@@ -13,7 +13,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError, NotModelled
-from isakit.texture.cube import FACES, face_of
+from isakit.texture.cube import FACES, face_of, on_one_face
 from isakit.texture.lanes import filled, known
 from isakit.texture.lod import chosen_levels, derivative_lod
 from isakit.texture.sampler_state import Sampler
@@ -149,6 +149,8 @@ class TextureUnit:
             if t.layered:
                 cube, rest = _layer(rest, len(x), t.sizes[0][2] // FACES)
                 layer = cube * FACES + layer
+            if asked.quads and self.choices.cube_lod == "face":
+                x, y, z = on_one_face(face, x, y, z)
             texels = [c * (t.sizes[0][0] / 2) for c in (x, y, z)]
         else:
             coords, rest = [_floats(s) for s in sources[: t.axes]], sources[t.axes :]

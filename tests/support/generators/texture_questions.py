@@ -135,6 +135,7 @@ def asked(seed: int) -> Asked | None:
         weights=r.choice(("nearest", "truncate")),
         lod_norm=r.choice(("euclid", "max")),
         lod_vectors=r.choice(("header", 2, 4)),
+        cube_lod=r.choice(("face", "vector")),
         fetch_outside=r.choice(("zero", "clamp")),
         size_of_cubes=r.choice(("layers", "faces")),
         seamless=r.random() < 0.5,

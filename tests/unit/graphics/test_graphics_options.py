@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -52,6 +53,24 @@ def test_seamless_filtering_is_continuous() -> None:
         step[seamless] = np.abs(np.diff(u.ask("texauto", 0, 0, words)[0].view(np.float32))).max()
     assert step[True] < 0.01
     assert step[False] <= 0.05
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_levels_of_cubes_do_not_change_at_the_edges_of_faces(sign: int) -> None:
+    """A quad whose other lanes are on the next face has the level of detail of one that is on its face alone."""
+
+    def level(choices: TextureChoices, left: float) -> int:
+        u = TextureUnit({0: Texture(np.zeros((6, 64, 64), np.float32), target="cube")}, {0: Sampler()}, choices)
+        s, t = left + np.array([0, 0.1, 0, 0.1]), np.array([0.2, 0.2, 0.25, 0.25])
+        corners: Any = np.stack([sign * s, t, np.full(4, float(sign))])
+        words = [c.astype(np.float32).view(np.uint32) for c in corners / np.abs(corners).max(axis=0)]
+        return int(u.ask("texquerylod", 0, 0, words, quads=True)[1][0])
+
+    inside = level(TextureChoices(), 0.5)
+    assert abs(inside - 256 * math.log2(0.1 * 32)) < 1
+    assert level(TextureChoices(), 0.97) == inside
+    assert level(TextureChoices(cube_lod="vector"), 0.5) == inside
+    assert level(TextureChoices(cube_lod="vector"), 0.97) < inside - 20
 
 
 def fetch(choices: TextureChoices, x: list[int]) -> list[float]:
