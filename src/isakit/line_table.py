@@ -21,7 +21,7 @@ _LARGEST_SOURCE = 1 << 24
 _LONGEST_PLACE = 200
 _NAME = re.compile(r"%?[^\W\d][\w$]*(?:::[^\W\d]\w*)*(?:\.[^\W\d]\w*|\[\d{1,9}\])*")
 _NUMBER = r"(?:[us](?:8|16|32|64)|f(?:16|32|64))"
-_TYPE = re.compile(rf"{_NUMBER}|ptr(?::{_NUMBER})?|array:{_NUMBER}:\d{{1,9}}")
+_TYPE = re.compile(rf"{_NUMBER}|ptr(?::{_NUMBER})?|array:{_NUMBER}(?::\d{{1,9}}){{1,8}}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,8 @@ class VariableRange:
     Vectors, matrices, arrays and structures of shaders come by their numbers: `color.x`, `m[1].x`, `light.range`.
 
     Attributes:
-        type: u8 to s64, f16, f32, f64; an address: `ptr`, with `:TYPE` of what is there, or `array:TYPE:COUNT`.
+        type: u8 to s64, f16, f32, f64; an address: `ptr`, with `:TYPE` of what is there, or `array:TYPE:COUNT`,
+            with the lengths of all axes but the first where there are several: `array:f32:72:9`.
         place: an expression of the debugger, such as `f32($r5)`. A variable that has no place anywhere has one empty
             range. In what is not in a range of a variable it has been optimised away.
     """

@@ -7,6 +7,7 @@ takes the value: `.pragma "isakit.value NAME TYPE OPERAND"`, see `compile.debug_
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from urllib.parse import quote
@@ -19,7 +20,7 @@ _RECORD = re.compile(
 )
 """A record; up to version 18 a call."""
 _SHARED = re.compile(
-    r"^(@[-\w.$]+) = [^@\"]*addrspace\(3\) global (\[([0-9]+) x [a-z]\w*\]) .*!dbg (![0-9]+)", re.MULTILINE
+    r"^(@[-\w.$]+) = [^@\"]*addrspace\(3\) global ((?:\[[0-9]+ x )+[a-z]\w*\]+) .*!dbg (![0-9]+)", re.MULTILINE
 )
 """An array in shared memory."""
 _KERNEL = re.compile(r"^define .*!dbg (![0-9]+) \{$")
@@ -111,11 +112,13 @@ class _Metadata:
         """Return by function its arrays in shared memory: name, type and address of each."""
         out: dict[str, list[tuple[str, str, str]]] = {}
         for m in _SHARED.finditer(ir):
-            _, variable = self.nodes.get(self.nodes.get(m[4], ("", {}))[1].get("var", ""), ("", {}))
+            _, variable = self.nodes.get(self.nodes.get(m[3], ("", {}))[1].get("var", ""), ("", {}))
             _, array = self.nodes.get(variable.get("type", ""), ("", {}))
             element = self._type(array.get("baseType", ""))
             if array.get("tag") == "DW_TAG_array_type" and element is not None and ":" not in element:
-                name, kind = variable.get("name", "").strip('"'), f"array:{element}:{m[3]}"
+                axes = [int(n) for n in re.findall(r"(\d+) x ", m[2])]
+                inner = "".join(f":{n}" for n in axes[1:])
+                name, kind = variable.get("name", "").strip('"'), f"array:{element}:{math.prod(axes)}{inner}"
                 pointer = f"{m[2]} addrspace(3)*" if "addrspace(3)*" in ir else "ptr addrspace(3)"
                 out.setdefault(self._function(variable.get("scope", "")), []).append((name, kind, f"{pointer} {m[1]}"))
         return out

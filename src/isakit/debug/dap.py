@@ -320,8 +320,9 @@ class Adapter:
                 whole = source_views.variable(session, whole_name(name))
                 if whole is not None and whole.parts:
                     return {"variables": [self._shown(p) for p in whole.parts]}
-                found = source_views.elements(session, session.execution.variables.at(name, session.address))
-                pairs = [(f"[{k}]", text) for k, text in enumerate(found)]
+                v = session.execution.variables.at(name, session.address)
+                found = source_views.elements(session, v)
+                pairs = list(zip(source_views.element_names(v, len(found)), found, strict=True))
             case 1:
                 pairs = [(n, hex(v)) for n, v in session.registers().items()]
             case 2:

@@ -126,22 +126,35 @@ _PATH = re.compile(r"\s*([A-Za-z_]\w*(?:::[A-Za-z_]\w*)*(?:\.[A-Za-z_]\w*|\[\d+\
 """Parts of variables: `color.x`, `m[1].x`, `light.at.z`."""
 
 
-def parse(text: str, spaces: Callable[[str], bool] | None = None, parts: Container[str] = ()) -> Node:
+def parse(
+    text: str,
+    spaces: Callable[[str], bool] | None = None,
+    parts: Container[str] = (),
+    inner: Callable[[str], tuple[int, ...]] = lambda name: (),
+) -> Node:
     """Parse an expression. `spaces` tells whether a name is one of a memory, `parts` are those of variables.
+
+    `inner` returns the lengths of the axes of an array but the first.
 
     Raises ExpressionError.
     """
     if len(text) > LONGEST:
         raise ExpressionError(f"an expression of {len(text)} characters; at most {LONGEST}")
-    parser = _Parser(text, spaces, parts)
+    parser = _Parser(text, spaces, parts, inner)
     node = parser.level(0)
     parser.done()
     return node
 
 
 class _Parser:
-    def __init__(self, text: str, spaces: Callable[[str], bool] | None, parts: Container[str]) -> None:
-        self.text, self.spaces = text, spaces
+    def __init__(
+        self,
+        text: str,
+        spaces: Callable[[str], bool] | None,
+        parts: Container[str],
+        inner: Callable[[str], tuple[int, ...]],
+    ) -> None:
+        self.text, self.spaces, self.inner = text, spaces, inner
         self.tokens: list[tuple[str, str, int]] = []
         self.k = self.depth = 0
         at = 0
@@ -239,6 +252,12 @@ class _Parser:
         self._take("[")
         address = self.level(0)
         self._take("]")
+        for length in self.inner(space):
+            if self._next() != "[":
+                raise self._error(f"`{space}` has {len(self.inner(space)) + 1} axes, each with an index of its own")
+            self.k += 1
+            address = Binary("+", Binary("*", address, NumberTerm(length)), self.level(0))
+            self._take("]")
         if self._next() != ":":
             return Load(space, address)
         self.k += 1

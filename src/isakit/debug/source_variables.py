@@ -39,7 +39,8 @@ class OptimisedOutError(ExpressionError):
 class SourceVariable:
     """A variable at an instruction: its name and type, and its place there, as an expression; "" where it has none.
 
-    An array has a `count`; `element` is the type of what it holds or an address leads to.
+    An array has a `count`; `element` is the type of what it holds or an address leads to; `inner`: the lengths of its
+    axes but the first.
     """
 
     name: str
@@ -47,6 +48,7 @@ class SourceVariable:
     place: str
     element: str = ""
     count: int = 0
+    inner: tuple[int, ...] = ()
 
     @property
     def own(self) -> bool:
@@ -92,9 +94,10 @@ class SourceVariables:
         ranges = self._ranges[name]
         here = next((v for v in ranges if address is not None and v.first <= address < v.end), None)
         kind, _, rest = ranges[0].type.partition(":")
-        element, _, count = rest.partition(":")
+        element, *axes = rest.split(":")
+        count, *inner = map(int, axes or ["0"])
         place = here.place if here is not None else ""
-        return SourceVariable(name, kind, place, element if element in TYPES else "", int(count or 0))
+        return SourceVariable(name, kind, place, element if element in TYPES else "", count, tuple(inner))
 
     def parts(self, whole: str) -> list[str]:
         """Return the names of the numbers that a vector, matrix, array or structure consists of; [] for others."""
@@ -103,6 +106,10 @@ class SourceVariables:
     def indexed(self, name: str) -> bool:
         """Return whether a variable is an array, or the address of elements that are known."""
         return name in self._ranges and name not in self._memories and bool(self.at(name, None).element)
+
+    def inner(self, name: str) -> tuple[int, ...]:
+        """Return the lengths of the axes of an array but the first; () for others, and for memories."""
+        return self.at(name, None).inner if self.indexed(name) else ()
 
     def placed(self, node: Node, address: int | None) -> Node:
         """Return an expression with places for the names of variables, the same object each time it is asked for.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from typing import NamedTuple
@@ -41,7 +42,8 @@ def number_text(number: Number) -> str:
 def type_text(v: SourceVariable) -> str:
     """Return the type of a variable as C would write it."""
     element = v.element or "void"
-    return f"{element}[{v.count}]" if v.count else f"{element} *" if v.type == "ptr" else v.type
+    axes = "".join(f"[{n}]" for n in (v.count // math.prod(v.inner), *v.inner))
+    return f"{element}{axes}" if v.count else f"{element} *" if v.type == "ptr" else v.type
 
 
 def variables(session: SessionView, own: bool = True) -> list[ShownVariable]:
@@ -93,10 +95,30 @@ def variable_text(session: SessionView, v: SourceVariable) -> str:
         if v.type == "ptr":
             return hex(int(number))
         if v.count:
-            return f"{{{', '.join(elements(session, v, SHOWN))}{', ...' if v.count > SHOWN else ''}}}"
+            return array_text(v, elements(session, v, SHOWN))
         return number_text(number)
     except IsakitError as e:
         return f"<{e}>"
+
+
+def array_text(v: SourceVariable, shown: list[str]) -> str:
+    """Return the first elements of an array as C writes them, with `...` where there are more."""
+    rows = [*shown, "..."] if v.count > len(shown) else shown
+    for length in reversed(v.inner):
+        rows = [f"{{{', '.join(rows[k : k + length])}}}" for k in range(0, len(rows), length)]
+    return f"{{{', '.join(rows)}}}"
+
+
+def element_names(v: SourceVariable, count: int) -> list[str]:
+    """Return the indices of the first elements of an array, as in `[1][3]`."""
+    out: list[str] = []
+    for k in range(count):
+        name = ""
+        for length in reversed(v.inner):
+            k, at = divmod(k, length)
+            name = f"[{at}]{name}"
+        out.append(f"[{k}]{name}")
+    return out
 
 
 def elements(session: SessionView, v: SourceVariable, most: int = ELEMENTS) -> list[str]:

@@ -236,8 +236,7 @@ class Commands:
             return Reply([whole.text], {p.name: p.text for p in whole.parts})
         if whole is not None and whole.variable.count:
             values = source_views.elements(self.session, whole.variable)
-            more = ", ..." if whole.variable.count > len(values) else ""
-            return Reply([f"{{{', '.join(values)}{more}}}"], values)
+            return Reply([source_views.array_text(whole.variable, values)], values)
         value = self.session.evaluate(_required(rest[m.end() :] if m else rest, "an expression"))
         return Reply([number(value, m[1] if m else "")], value)
 

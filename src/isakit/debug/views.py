@@ -86,7 +86,7 @@ def placed(execution: Execution, node: Node, thread: int) -> Node:
 def parsed(execution: Execution, text: str) -> Node:
     """Parse an expression that names memories, registers and variables. Raises ExpressionError."""
     memories, variables = execution.target.memories, execution.variables
-    node = parse(text, lambda name: name in memories or variables.indexed(name), variables)
+    node = parse(text, lambda name: name in memories or variables.indexed(name), variables, variables.inner)
     evaluate_names(execution, node)
     return node
 

@@ -20,6 +20,7 @@ from isakit.compile.c import compile_c
 from isakit.compile.debug_records import marked
 from isakit.compile.python import compile_text
 from isakit.debug import source_views
+from isakit.debug.expressions import ExpressionError
 from isakit.debug.session import Session
 from isakit.debug.source_variables import OPTIMISED_OUT, OptimisedOutError, SourceVariables
 from isakit.debug.terminal import Commands
@@ -221,10 +222,45 @@ define ptx_kernel void @none() !dbg !20 {
 @pytest.mark.parametrize("pointer", ["ptr addrspace(3)", "[64 x float] addrspace(3)*"])
 def test_arrays_in_shared_memory_are_marked_where_their_kernel_begins(pointer: str) -> None:
     lines = marked(SHARED.replace("ptr addrspace(3) %p", f"{pointer} %p")).splitlines()
-    (k,) = (k for k, line in enumerate(lines) if "isakit.value" in line)
-    assert lines[k - 1].startswith("define ptx_kernel void @k(")
-    assert "isakit.value part array:f32:64 $0" in lines[k]
-    assert f'"l"({pointer} @part)' in lines[k]
+    part, two = (k for k, line in enumerate(lines) if "isakit.value" in line)
+    assert (part, two) == (5, 6)
+    assert lines[4].startswith("define ptx_kernel void @k(")
+    assert "isakit.value part array:f32:64 $0" in lines[5]
+    assert f'"l"({pointer} @part)' in lines[5]
+    assert "isakit.value two array:f32:72:9 $0" in lines[6]
+
+
+@needs_clang
+def test_arrays_of_two_axes_have_two_indices() -> None:
+    text = """__global__ void k(float *out) {
+        __shared__ float tile[4][5];
+        tile[threadIdx.y][threadIdx.x] = threadIdx.y * 10 + threadIdx.x;
+        __syncthreads();
+        out[threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+    }"""
+    session = _session_of_c(text, (4, 4))
+    say = Commands(session).run
+    assert say("p tile[2][3]").lines == ["23.0"]
+    assert say("p tile").lines[0].startswith("{{0, 1, 2, 3, 0}, {10, 11, 12, 13, 0}, ")
+    (tile,) = (v for v in source_views.variables(session) if v.name == "tile")
+    assert tile.type == "f32[4][5]"
+    assert tile.text == "{{0, 1, 2, 3, 0}, {10, 11, 12, ...}}"
+    assert source_views.element_names(tile.variable, 7)[-2:] == ["[1][0]", "[1][1]"]
+    session.break_at("k.cu:5", "tile[1][2] != 12")
+    for wrong, why in (("tile[1]", "`tile` has 2 axes"), ("tile[1][2][3]", "left over"), ("s[1][2]", "left over")):
+        with pytest.raises(ExpressionError, match=why):
+            session.evaluate(wrong)
+
+
+def _session_of_c(text: str, block: tuple[int, int]) -> Session:
+    """A kernel of CUDA C in one block, whose last warp is behind the barrier before line 5."""
+    module = compile_ptx(compile_c("k.cu", text, named=True), path="k.cu").module
+    kernel = Device().load(module)["_Z1kPf"]
+    session = Session(kernel.machine(1, block, [np.zeros(64, np.float32)]), kernel.info.program)
+    session.break_at("k.cu:5")
+    for _ in range(-(-block[0] * block[1] // 32)):
+        assert session.cont().reason == "breakpoint"
+    return session
 
 
 @needs_clang
@@ -235,13 +271,7 @@ def test_arrays_in_shared_memory_have_names() -> None:
         __syncthreads();
         out[threadIdx.x] = part[63 - threadIdx.x];
     }"""
-    module = compile_ptx(compile_c("k.cu", text, named=True), path="k.cu").module
-    kernel = Device().load(module)["_Z1kPf"]
-    session = Session(kernel.machine(1, 64, [np.zeros(64, np.float32)]), kernel.info.program)
-    session.break_at("k.cu:5")
-    session.cont()
-    session.cont()  # the second warp
-    say = Commands(session).run
+    say = Commands(_session_of_c(text, (64, 1))).run
     assert say("p part").lines == [f"{{{', '.join(str(2 * k) for k in range(64))}}}"]
     assert say("p part[5] + 1").lines == ["11.0"]
     assert say("x/2f part").lines[0].endswith("0  2")

@@ -9,6 +9,7 @@ Source: "DWARF Debugging Information Format", version 4, chapters 2 (locations),
 
 from __future__ import annotations
 
+import math
 import os
 import struct
 from collections.abc import Iterable, Mapping
@@ -179,12 +180,13 @@ class Dwarf:
         """Return the place of a variable's type."""
         if v.type in TYPES:
             return self._base(v.type)
-        key = f"{v.type} {v.element} {v.count}"
+        key = f"{v.type} {v.element} {v.count} {v.inner}"
         if key not in self._types:
             of = self._base(v.element or "u8")
             if v.count:
                 self._types[key] = self._put(_ARRAY, struct.pack("<I", of))
-                self._put(_RANGE, struct.pack("<I", v.count - 1))
+                for length in (v.count // math.prod(v.inner), *v.inner):
+                    self._put(_RANGE, struct.pack("<I", length - 1))
                 self.info += b"\0"
             else:
                 self._types[key] = self._put(_POINTER, struct.pack("<IB", of, 8))
