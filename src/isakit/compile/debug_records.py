@@ -20,15 +20,15 @@ _RECORD = re.compile(
 )
 """A record; up to version 18 a call."""
 _SHARED = re.compile(
-    r"^(@[-\w.$]+) = [^@\"]*addrspace\(3\) global ((?:\[[0-9]+ x )+[a-z]\w*\]+) .*!dbg (![0-9]+)", re.MULTILINE
+    r"^(@[-\w.$]+) = [^@\"]*addrspace\(3\) global ((?:\[[0-9]+ x )*[a-z]\w*\]*) .*!dbg (![0-9]+)", re.MULTILINE
 )
-"""An array in shared memory."""
+"""A variable in shared memory."""
 _KERNEL = re.compile(r"^define .*!dbg (![0-9]+) \{$")
 _DECLARED = re.compile(r"^ *(?:#dbg_|(?:tail )?call void @llvm\.dbg\.)(?:value|declare|assign|label)\(")
 _NODE = re.compile(r"^(![0-9]+) = (?:distinct )?!(DI\w+)\((.*)\)$", re.MULTILINE)
 _FIELD = re.compile(r'(\w+): ("(?:[^"\\]|\\.)*"|!\{[^}]*\}|[^,]+)')
 _VALUE = re.compile(
-    r"(i1|i8|i16|i32|i64|half|float|double|ptr(?: addrspace\(\d+\))?|[^\"(]+(?: addrspace\(\d+\))?\*+) (.+)"
+    r"([^\"(]+(?: addrspace\(\d+\))?\*+|i1|i8|i16|i32|i64|half|float|double|ptr(?: addrspace\(\d+\))?) (.+)"
 )
 """A value and its type; up to version 14, pointers have types."""
 _VALUE_NAME = re.compile(r'%(?:"[^"]*"|[-\w.$]+)')
@@ -108,17 +108,20 @@ class _Metadata:
             name = f"{function}::{name}"
         return None if type is None else (name, type)
 
-    def shared_arrays(self, ir: str) -> dict[str, list[tuple[str, str, str]]]:
-        """Return by function its arrays in shared memory: name, type and address of each."""
+    def in_shared_memory(self, ir: str) -> dict[str, list[tuple[str, str, str]]]:
+        """Return by function its variables in shared memory: name, type and address of each."""
         out: dict[str, list[tuple[str, str, str]]] = {}
         for m in _SHARED.finditer(ir):
             _, variable = self.nodes.get(self.nodes.get(m[3], ("", {}))[1].get("var", ""), ("", {}))
-            _, array = self.nodes.get(variable.get("type", ""), ("", {}))
-            element = self._type(array.get("baseType", ""))
-            if array.get("tag") == "DW_TAG_array_type" and element is not None and ":" not in element:
-                axes = [int(n) for n in re.findall(r"(\d+) x ", m[2])]
+            axes = [int(n) for n in re.findall(r"(\d+) x ", m[2])]
+            node = variable.get("type", "")
+            element = self._type(self.nodes.get(node, ("", {}))[1].get("baseType", "") if axes else node)
+            word = m[2].rstrip("]").rpartition(" ")[2]
+            # LLVM makes a variable that has two values alone one of i1.
+            if element is not None and element[1:] == str(_SIZES.get(word)):
                 inner = "".join(f":{n}" for n in axes[1:])
-                name, kind = variable.get("name", "").strip('"'), f"array:{element}:{math.prod(axes)}{inner}"
+                kind = f"array:{element}:{math.prod(axes)}{inner}" if axes else f"shared:{element}"
+                name = variable.get("name", "").strip('"')
                 pointer = f"{m[2]} addrspace(3)*" if "addrspace(3)*" in ir else "ptr addrspace(3)"
                 out.setdefault(self._function(variable.get("scope", "")), []).append((name, kind, f"{pointer} {m[1]}"))
         return out
@@ -192,7 +195,7 @@ def marked(ir: str) -> str:
     out: list[str] = []
     lines = ir.splitlines()
     flow: _Flow | None = None
-    shared = about.shared_arrays(ir)
+    shared = about.in_shared_memory(ir)
     for number, line in enumerate(lines):
         if line.startswith("define "):
             flow = _Flow(lines, number)
@@ -206,8 +209,8 @@ def marked(ir: str) -> str:
         elif not _DECLARED.match(line):
             out.append(line)
         if (kernel := _KERNEL.match(line)) is not None:
-            arrays = shared.get(kernel[1], ())
-            out += (f"  {_mark(name, kind, _VALUE.fullmatch(at))}" for name, kind, at in arrays)
+            found = shared.get(kernel[1], ())
+            out += (f"  {_mark(name, kind, _VALUE.fullmatch(at))}" for name, kind, at in found)
     text = "\n".join(out).replace("emissionKind: FullDebug", "emissionKind: DebugDirectivesOnly")
     # Up to version 15, an attribute is a word; the declaration of records, which are calls there, has one too.
     older = "@llvm.dbg.value(" in ir and " memory(" not in ir

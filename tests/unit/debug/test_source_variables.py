@@ -196,6 +196,7 @@ SHARED = """\
 @part = internal addrspace(3) global [64 x float] undef, align 4, !dbg !0
 @two = internal addrspace(3) global [8 x [9 x float]] undef, align 4, !dbg !10
 @other = internal addrspace(3) global [4 x i8] undef, !dbg !12
+@n = internal unnamed_addr addrspace(3) global float undef, align 4, !dbg !16
 @g = addrspace(1) global [4 x float] zeroinitializer, !dbg !0
 define ptx_kernel void @k(ptr addrspace(3) %p) !dbg !2 {
   ret void
@@ -215,6 +216,8 @@ define ptx_kernel void @none() !dbg !20 {
 !12 = !DIGlobalVariableExpression(var: !13, expr: !DIExpression())
 !13 = distinct !DIGlobalVariable(name: "other", scope: !2, type: !14)
 !14 = !DICompositeType(tag: DW_TAG_array_type, baseType: !15, size: 32, elements: !6)
+!16 = !DIGlobalVariableExpression(var: !17, expr: !DIExpression())
+!17 = distinct !DIGlobalVariable(name: "n", scope: !2, type: !5)
 !15 = !DICompositeType(tag: DW_TAG_structure_type, name: "S")
 """
 
@@ -222,42 +225,45 @@ define ptx_kernel void @none() !dbg !20 {
 @pytest.mark.parametrize("pointer", ["ptr addrspace(3)", "[64 x float] addrspace(3)*"])
 def test_arrays_in_shared_memory_are_marked_where_their_kernel_begins(pointer: str) -> None:
     lines = marked(SHARED.replace("ptr addrspace(3) %p", f"{pointer} %p")).splitlines()
-    part, two = (k for k, line in enumerate(lines) if "isakit.value" in line)
-    assert (part, two) == (5, 6)
-    assert lines[4].startswith("define ptx_kernel void @k(")
-    assert "isakit.value part array:f32:64 $0" in lines[5]
-    assert f'"l"({pointer} @part)' in lines[5]
-    assert "isakit.value two array:f32:72:9 $0" in lines[6]
+    assert [k for k, line in enumerate(lines) if "isakit.value" in line] == [6, 7, 8]
+    assert lines[5].startswith("define ptx_kernel void @k(")
+    assert "isakit.value part array:f32:64 $0" in lines[6]
+    assert f'"l"({pointer} @part)' in lines[6]
+    assert "isakit.value two array:f32:72:9 $0" in lines[7]
+    assert "isakit.value n shared:f32 $0" in lines[8]
 
 
 @needs_clang
 def test_arrays_of_two_axes_have_two_indices() -> None:
     text = """__global__ void k(float *out) {
         __shared__ float tile[4][5];
+        __shared__ int count;
+        if (threadIdx.x == 1) count = -7 - (int)threadIdx.y / 4;
         tile[threadIdx.y][threadIdx.x] = threadIdx.y * 10 + threadIdx.x;
         __syncthreads();
-        out[threadIdx.x] = tile[threadIdx.x][threadIdx.y];
+        out[threadIdx.x] = tile[threadIdx.x][threadIdx.y] + count;
     }"""
-    session = _session_of_c(text, (4, 4))
+    session = _session_of_c(text, (4, 4), 7)
     say = Commands(session).run
     assert say("p tile[2][3]").lines == ["23.0"]
+    assert say("p count + 1").lines == ["-6"]
     assert say("p tile").lines[0].startswith("{{0, 1, 2, 3, 0}, {10, 11, 12, 13, 0}, ")
     (tile,) = (v for v in source_views.variables(session) if v.name == "tile")
     assert tile.type == "f32[4][5]"
     assert tile.text == "{{0, 1, 2, 3, 0}, {10, 11, 12, ...}}"
     assert source_views.element_names(tile.variable, 7)[-2:] == ["[1][0]", "[1][1]"]
-    session.break_at("k.cu:5", "tile[1][2] != 12")
+    session.break_at("k.cu:7", "tile[1][2] != 12")
     for wrong, why in (("tile[1]", "`tile` has 2 axes"), ("tile[1][2][3]", "left over"), ("s[1][2]", "left over")):
         with pytest.raises(ExpressionError, match=why):
             session.evaluate(wrong)
 
 
-def _session_of_c(text: str, block: tuple[int, int]) -> Session:
-    """A kernel of CUDA C in one block, whose last warp is behind the barrier before line 5."""
+def _session_of_c(text: str, block: tuple[int, int], line: int) -> Session:
+    """A kernel of CUDA C in one block, whose last warp is behind the barrier before a line."""
     module = compile_ptx(compile_c("k.cu", text, named=True), path="k.cu").module
     kernel = Device().load(module)["_Z1kPf"]
     session = Session(kernel.machine(1, block, [np.zeros(64, np.float32)]), kernel.info.program)
-    session.break_at("k.cu:5")
+    session.break_at(f"k.cu:{line}")
     for _ in range(-(-block[0] * block[1] // 32)):
         assert session.cont().reason == "breakpoint"
     return session
@@ -271,7 +277,7 @@ def test_arrays_in_shared_memory_have_names() -> None:
         __syncthreads();
         out[threadIdx.x] = part[63 - threadIdx.x];
     }"""
-    say = Commands(_session_of_c(text, (64, 1))).run
+    say = Commands(_session_of_c(text, (64, 1), 5)).run
     assert say("p part").lines == [f"{{{', '.join(str(2 * k) for k in range(64))}}}"]
     assert say("p part[5] + 1").lines == ["11.0"]
     assert say("x/2f part").lines[0].endswith("0  2")

@@ -192,9 +192,9 @@ class VariableLocations(ABC):
                 now = "" if known is None else self.shown(type, known)
                 if now != place:
                     if place:
-                        mine.append(VariableRange(name, type, first, address, place))
+                        mine.append(VariableRange(name, type.removeprefix("shared:"), first, address, place))
                     first, place = address, now
-            out += mine or [VariableRange(name, type, 0, 0, "")]
+            out += mine or [VariableRange(name, type.removeprefix("shared:"), 0, 0, "")]
         return out
 
 

@@ -31,7 +31,9 @@ from isakit.compile.ptx.syntax import (
 
 MARK = '"isakit.value '
 """The start of a pragma that gives a variable of the source a value."""
-_MARK_TYPE = re.compile(r"[us](?:8|16|32|64)|f(?:16|32|64)|ptr(?::\w{1,8})?|array:\w{1,8}(?::\d{1,9}){1,8}")
+_MARK_TYPE = re.compile(
+    r"(?:shared:)?(?:[us](?:8|16|32|64)|f(?:16|32|64))|ptr(?::\w{1,8})?|array:\w{1,8}(?::\d{1,9}){1,8}"
+)
 _MARK_NUMBER = re.compile(r"0x[0-9a-f]{1,16}|\d{1,20}")
 
 

@@ -259,7 +259,10 @@ class Label:
 
 @dataclass(slots=True)
 class PtxMark:
-    """A pragma of ours: a variable of the source has the value of an operand from here on, an unknown one without."""
+    """A pragma of ours: a variable of the source has the value of an operand from here on, an unknown one without.
+
+    Of an array, and of a variable of a type `shared:TYPE`, the operand is the address in shared memory.
+    """
 
     name: str
     type: str

@@ -54,13 +54,15 @@ class TeslaLocations(VariableLocations):
         texts = [min((_text(p) for p in places), key=lambda t: (not t.startswith("$"), t)) for places in known.words]
         if type.startswith(("ptr", "array")):
             return texts[0]
+        if type.startswith("shared:"):
+            return f"s[{texts[0]}]:{type.removeprefix('shared:')}"
         text = texts[0] if len(texts) == 1 else f"{texts[0]} | {texts[1]} << 32"
         return text if type == "u32" else f"{type}({text})"
 
 
 def _words(mark: Mark) -> list[IrValue]:
     """Return the values of a mark that say where it is: an address has 32 bits."""
-    return mark.values[:1] if mark.type.startswith(("ptr", "array")) else mark.values
+    return mark.values[:1] if mark.type.startswith(("ptr", "array", "shared")) else mark.values
 
 
 def _cell(p: MemoryReference) -> str:
