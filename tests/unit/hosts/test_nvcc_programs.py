@@ -350,6 +350,7 @@ def test_what_later_chips_have_is_refused_where_it_is_used(kernel: Path) -> None
         ("o[0] = __ballot(o[1] > 0);", "use __any and __all"),
         ("*(volatile float **)o = (float *)malloc(4);", "pass memory of cudaMalloc"),
         ("*(volatile float **)o = new float[3];", "pass memory of cudaMalloc"),
+        ("curandState s; o[0] = curand_log_normal2_double(&s, 0, 1).x;", "a double of its bits is not published"),
         ("curandStateMRG32k3a s; o[0] = curand_uniform(&s);", "curandStateXORWOW_t"),
     ):
         text = f"#include <curand_kernel.h>\n__device__ void unused(float *o) {{ {use} }}\n"

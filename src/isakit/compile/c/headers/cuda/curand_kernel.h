@@ -264,6 +264,10 @@ __ISAKIT_LATER double curand_uniform_double(S *) { return __isakit_lacks_random_
 __ISAKIT_LATER double curand_normal_double(S *) { return __isakit_lacks_random_doubles(), 0.0; }
 __ISAKIT_LATER double2 curand_normal2_double(S *) { return __isakit_lacks_random_doubles(), double2(); }
 __ISAKIT_LATER double curand_log_normal_double(S *, double, double) { return __isakit_lacks_random_doubles(), 0.0; }
+__ISAKIT_LATER double2 curand_log_normal2_double(S *, double, double)
+{
+    return __isakit_lacks_random_doubles(), double2();
+}
 __ISAKIT_LATER unsigned int curand_poisson(S *, double) { return __isakit_lacks_random_poisson(), 0; }
 #define __ISAKIT_GENERATOR(NAME)                                                                                        \
     template <class A, class B> __attribute__((device)) inline void curand_init(A, B, unsigned long long,               \
