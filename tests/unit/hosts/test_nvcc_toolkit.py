@@ -19,6 +19,8 @@ def test_a_folder_of_ours_is_made_again(tmp_path: Path) -> None:
     for _ in range(2):
         toolkit.lay_out(tmp_path / "cuda")
     assert "-m isakit nvcc" in (tmp_path / "cuda/bin/nvcc").read_text()
+    stub = tmp_path / "cuda/lib64/stubs/libcuda.so"
+    assert stub.readlink() == (tmp_path / "cuda/lib64/libcuda.so").readlink()
 
 
 @pytest.mark.parametrize("kind", ["file", "link", "headers"])

@@ -17,6 +17,7 @@ _MARK = """\
 # `nvcc` for programs that look for it by name.
 """
 """The first lines of our `nvcc`: the folder of another one is somebody's real toolkit."""
+_DRIVER = "libcuda.so"
 _PROGRAM = f"""\
 {_MARK}exec {{python}} -P -m isakit nvcc "$@"
 """
@@ -35,9 +36,10 @@ def lay_out(folder: Path) -> None:
         program.chmod(0o755)
         libraries = library_folder()
         for name in ("lib64", "lib"):
-            (folder / name).mkdir(exist_ok=True)
+            (folder / name / "stubs").mkdir(parents=True, exist_ok=True)
             for library in (*NAMES, DEVICE_RUNTIME):
                 _link(folder / name / library, libraries / library)
+            _link(folder / name / "stubs" / _DRIVER, libraries / _DRIVER)  # where samples of CUDA 5.5 and later look
         _link(folder / "include", CUDA_HEADERS)
         (folder / "nvvm" / "libdevice").mkdir(parents=True, exist_ok=True)  # by its name CMake knows a toolkit
     except OSError as e:
