@@ -52,7 +52,7 @@ class Param:
         offset: bytes from the start of the parameter area (`Kernel.param_base`).
         size: in bytes.
         kind: name of the type where the source says one ("f32", "ptr", "u32[4]", ...), else ""; "f32*" is an address
-            of f32 where the source says what lies there.
+            of f32 where the source says what lies there, "ptr64.shared" one in shared memory (`__local` in OpenCL C).
     """
 
     name: str
@@ -64,6 +64,11 @@ class Param:
     def is_pointer(self) -> bool:
         """True if the source says that this is an address."""
         return self.kind in ("ptr", "ptr64") or self.kind.endswith("*")
+
+    @property
+    def is_shared(self) -> bool:
+        """True if the source says that this is an address in shared memory, which each launch hands out."""
+        return self.kind.endswith(".shared")
 
     @property
     def element(self) -> str:

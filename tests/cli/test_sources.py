@@ -29,6 +29,42 @@ PTX = """.version 1.4
 """
 
 
+SHARED = """.version 1.4
+.target sm_13
+.entry turn (.param .u64 .ptr .global p, .param .u64 .ptr .shared .align 4 part, .param .u64 .ptr .shared more) {
+    .reg .u64 %d<6>; .reg .u32 %r<4>;
+    ld.param.u64 %d1, [p];
+    ld.param.u64 %d2, [part];
+    ld.param.u64 %d3, [more];
+    st.shared.u32 [%d2+12], 7;
+    st.shared.u32 [%d3], 5;
+    ld.shared.u32 %r1, [%d2+12];
+    ld.shared.u32 %r2, [%d3];
+    add.u32 %r1, %r1, %r2;
+    st.global.u32 [%d1], %r1;
+    exit;
+}
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("--shared", "100")])
+def test_addresses_in_shared_memory_are_handed_out(tmp_path: Path, more: tuple[str, ...]) -> None:
+    (tmp_path / "k.ptx").write_text(SHARED)
+    given = ("--arg", "out:u32:1", "--arg", "shared:16", "--arg", "shared:4", *more)
+    out = json.loads(run("run", str(tmp_path / "k.ptx"), *given, "--json").stdout)
+    assert out["arguments"][0]["values"] == [12]
+    for wrong, why in (
+        (("shared:4", "shared:4", "shared:4"), "p is ptr64, of other memory"),
+        (("out:u32:1", "zeros:u32:4", "shared:4"), "part is an address in shared memory: shared:BYTES"),
+        (("out:u32:1", "shared:-1", "shared:4"), "the forms are"),
+        (("out:u32:1", "shared:16"), "--arg zeros:f32:1024 --arg shared:1024 --arg shared:1024"),
+        (("out:u32:1", "shared:16", "shared:90000"), "bytes of shared memory"),
+    ):
+        refused = CliRunner().invoke(app, ["run", str(tmp_path / "k.ptx"), *(x for a in wrong for x in ("--arg", a))])
+        assert refused.exit_code in (1, 2)
+        assert why in refused.stderr
+
+
 def test_a_python_source_runs() -> None:
     out = json.loads(run("run", PYTHON, *SAXPY, "--arg", "out:f32:32", "--json").stdout)
     assert out["arguments"][0]["values"][:7] == [0, 2, 4, 6, 8, 0, 0]

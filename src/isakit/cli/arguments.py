@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from isakit.engine.protocol import Array
+    from isakit.runtime import LoadedKernel
 
 FORMS = (
-    "i32:5 f32:2.5 in:x.npy out:f32:1024[:y.npy] inout:x.npy[:y.npy] zeros:f32:1024 ramp:i32:64 random:f32:64[:SEED]"
+    "i32:5 f32:2.5 in:x.npy out:f32:1024[:y.npy] inout:x.npy[:y.npy] zeros:f32:1024 ramp:i32:64 random:f32:64[:SEED] "
+    "shared:BYTES"
 )
 TYPES = {
     "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64",
@@ -58,12 +60,31 @@ def parse(spec: str) -> Argument:
             raise _bad(spec)
         array = _zeros(spec, dtype, shape)
         return Argument(spec, kind, _ramp(array) if kind == "ramp" else _random(array, int(seed or 0)))
+    if kind == "shared":
+        return Argument(spec, kind, int(_number(spec, "i32", rest)))
     if kind == "in" and rest:
         return Argument(spec, kind, _load(rest))
     if kind == "inout" and rest:
         source, _, path = rest.partition(":")
         return Argument(spec, kind, _load(source), True, _path(path))
     raise _bad(spec)
+
+
+def place_shared(kernel: LoadedKernel, arguments: Sequence[Argument], dynamic: int) -> int:
+    """Turn `shared:BYTES` into addresses, behind `dynamic` bytes that a launch has; returns the bytes with them.
+
+    Raises click.BadParameter for a parameter that is no address in shared memory, and one that is but gets another.
+    """
+    at = kernel.shared_bytes + dynamic
+    for a, p in zip(arguments, kernel.params or (), strict=False):
+        if p.is_shared and a.kind not in ("shared", "i64", "u64", "i32", "u32"):
+            raise _bad(a.spec, f"{p.name} is an address in shared memory: shared:BYTES")
+        if a.kind == "shared" and (not p.is_shared or a.value < 0):
+            raise _bad(a.spec, f"{p.name} is {p.kind or 'not an address'}, of other memory" if a.value >= 0 else "")
+        if a.kind == "shared":
+            at = -(-at // 16) * 16
+            at, a.value = at + a.value, at
+    return at - kernel.shared_bytes
 
 
 def _path(text: str) -> Path | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from isakit.cli.arguments import FORMS, Argument, macros, parse, plain
+from isakit.cli.arguments import FORMS, Argument, macros, parse, place_shared, plain
 from isakit.cli.common import (
     UTF16_MARKS,
     Options,
@@ -338,6 +338,7 @@ def prepared_kernel(
             f"{kernel.name} takes {len(kernel.params)} arguments ({names or 'none'}), got {len(arguments)}"
             + (f"; for instance: {given}" if given else "")
         )
+    options["shared"] = place_shared(kernel, arguments, options["shared"])
     return device, kernel, arguments
 
 
@@ -360,6 +361,8 @@ def _example(p: Param) -> str:
     """Return a --arg for a parameter, to be copied and filled in."""
     if p.kind in ("f32", "f64"):
         return f"{p.kind}:1.0"
+    if p.is_shared:
+        return "shared:1024"
     if p.is_pointer or (not p.kind and p.size == 4):
         return f"zeros:{p.element or 'f32'}:1024"  # what only has a size may be an address
     return f"i{8 * p.size}:1" if p.size in (4, 8) else f"in:{p.name or 'data'}.npy"

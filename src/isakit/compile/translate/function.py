@@ -413,7 +413,9 @@ class Translator(Integer, Floats, Barriers):
 
 def _type_name(p: PtxVariable) -> str:
     if p.count == 1:
-        return "ptr" + ("64" if p.size == 8 else "") if p.pointer else p.type
+        if not p.pointer:
+            return p.type
+        return "ptr" + ("64" if p.size == 8 else "") + (".shared" if p.pointee == "shared" else "")
     return f"{p.type}[{p.count}]"
 
 
