@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from isakit.runtime import LoadedKernel
 
 FORMS = (
-    "i32:5 f32:2.5 in:x.npy out:f32:1024[:y.npy] inout:x.npy[:y.npy] zeros:f32:1024 ramp:i32:64 random:f32:64[:SEED] "
-    "shared:BYTES"
+    "i32:5 f32:2.5 in:x.npy out:f32:1024[:y.npy] inout:x.npy[:y.npy] zeros:f32:1024 ramp:i32:64 random:f32:64[:SEED]"
 )
 TYPES = {
     "i8": "int8", "u8": "uint8", "i16": "int16", "u16": "uint16", "i32": "int32", "u32": "uint32", "i64": "int64",
@@ -42,8 +41,11 @@ class Argument:
     path: Path | None = None
 
 
-def parse(spec: str) -> Argument:
-    """Parse an argument. Raises click.BadParameter for a wrong text, FormatError for a wrong file."""
+def parse(spec: str, shared: bool = False) -> Argument:
+    """Parse an argument; with `shared`, `shared:BYTES` is one, see `place_shared`.
+
+    Raises click.BadParameter for a wrong text, FormatError for a wrong file.
+    """
     kind, _, rest = spec.partition(":")
     if kind in TYPES:
         return Argument(spec, kind, _number(spec, kind, rest))
@@ -60,7 +62,7 @@ def parse(spec: str) -> Argument:
             raise _bad(spec)
         array = _zeros(spec, dtype, shape)
         return Argument(spec, kind, _ramp(array) if kind == "ramp" else _random(array, int(seed or 0)))
-    if kind == "shared":
+    if shared and kind == "shared":
         return Argument(spec, kind, int(_number(spec, "i32", rest)))
     if kind == "in" and rest:
         return Argument(spec, kind, _load(rest))

@@ -141,10 +141,7 @@ def _kernels(a: Module, b: Module, options: Options) -> Comparison:
     for m in (a, b):
         loaded = Device(options["chip"], engine=options["engine"]).load(m)
         kernels.append(loaded[only(options["kernel"], loaded, str(m.path))])
-    given = [parse(spec) for spec in options["specs"]]
-    if any(a.kind == "shared" for a in given):
-        raise click.BadParameter("kernels with arguments in shared memory are not compared", param_hint="--arg")
-    args = [a.value for a in given]
+    args = [parse(spec).value for spec in options["specs"]]
     grid, block = (dimensions(options[name], f"--{name}") for name in ("grid", "block"))
     bounds = {"ulps": options["ulps"], "max_instructions": options["limit"]}
     return compare_kernels(kernels[0], kernels[1], grid, block, args, **bounds)

@@ -139,7 +139,7 @@ Examples:
   isakit run kernel.cubin --kernel saxpy --grid 4 --block 256 --arg inout:y.npy --arg in:x.npy --arg f32:2.0
   isakit run saxpy.s --grid 1 --block 32 --arg out:f32:32 --stats
 \b
-An argument is one of: {FORMS}
+An argument is one of: {FORMS} shared:BYTES
 A texture is NAME=FILE.npy, then any of ,linear ,normalized ,scaled ,repeat ,mirror ,border ,edge.
 A shader takes arrays by name, --arg position=in:p.npy, and textures from pictures and arrays, --texture
 NAME=FILE, then any of ,nearest ,linear ,clamp ,repeat ,mirror. --arg color=out:FILE saves a result: .png, .npy.
@@ -324,7 +324,7 @@ def prepared_kernel(
     for spec, name, _ in specs:
         if name:
             raise click.BadParameter(f"{spec!r}: a kernel takes its arguments in order", param_hint="--arg")
-    arguments = [parse(spec) for spec, _, _ in specs]
+    arguments = [parse(spec, shared=True) for spec, _, _ in specs]
     device = Device(options["chip"], engine=options["engine"], tier=options["tier"], threads=options["threads"])
     sizes = {k: options[k] for k in ("registers", "local")}
     kernels = device.load(source, **sizes)
