@@ -54,9 +54,9 @@ def test_addresses_in_shared_memory_are_handed_out(tmp_path: Path, more: tuple[s
     out = json.loads(run("run", str(tmp_path / "k.ptx"), *given, "--json").stdout)
     assert out["arguments"][0]["values"] == [12]
     for wrong, why in (
-        (("shared:4", "shared:4", "shared:4"), "p is ptr64, of other memory"),
+        (("shared:4", "shared:4", "shared:4"), "p is ptr64, not an address in shared memory"),
         (("out:u32:1", "zeros:u32:4", "shared:4"), "part is an address in shared memory: shared:BYTES"),
-        (("out:u32:1", "shared:-1", "shared:4"), "the forms are"),
+        (("out:u32:1", "shared:-1", "shared:4"), "-1 bytes"),
         (("out:u32:1", "shared:16"), "--arg zeros:f32:1024 --arg shared:1024 --arg shared:1024"),
         (("out:u32:1", "shared:16", "shared:90000"), "bytes of shared memory"),
     ):

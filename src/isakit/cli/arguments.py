@@ -78,14 +78,18 @@ def place_shared(kernel: LoadedKernel, arguments: Sequence[Argument], dynamic: i
     Raises click.BadParameter for a parameter that is no address in shared memory, and one that is but gets another.
     """
     at = kernel.shared_bytes + dynamic
-    for a, p in zip(arguments, kernel.params or (), strict=False):
-        if p.is_shared and a.kind not in ("shared", "i64", "u64", "i32", "u32"):
+    for k, a in enumerate(arguments):
+        p = kernel.params[k] if kernel.params is not None else None
+        if p is not None and p.is_shared and a.kind not in ("shared", "i64", "u64", "i32", "u32"):
             raise _bad(a.spec, f"{p.name} is an address in shared memory: shared:BYTES")
-        if a.kind == "shared" and (not p.is_shared or a.value < 0):
-            raise _bad(a.spec, f"{p.name} is {p.kind or 'not an address'}, of other memory" if a.value >= 0 else "")
-        if a.kind == "shared":
-            at = -(-at // 16) * 16
-            at, a.value = at + a.value, at
+        if a.kind != "shared":
+            continue
+        if p is not None and p.kind and not p.is_shared:
+            raise _bad(a.spec, f"{p.name} is {p.kind}, not an address in shared memory")
+        if a.value < 0:
+            raise _bad(a.spec, f"{a.value} bytes")
+        at = -(-at // 16) * 16
+        at, a.value = at + a.value, at
     return at - kernel.shared_bytes
 
 
