@@ -78,13 +78,16 @@ def place_shared(kernel: LoadedKernel, arguments: Sequence[Argument], dynamic: i
     Raises click.BadParameter for a parameter that is no address in shared memory, and one that is but gets another.
     """
     at = kernel.shared_bytes + dynamic
-    for k, a in enumerate(arguments):
-        p = kernel.params[k] if kernel.params is not None else None
-        if p is not None and p.is_shared and a.kind not in ("shared", "i64", "u64", "i32", "u32"):
+    if kernel.params is None:
+        if (told := next((a for a in arguments if a.kind == "shared"), None)) is not None:
+            raise _bad(told.spec, "the file does not say what its parameters are: give the address, as i32: or i64:")
+        return dynamic
+    for a, p in zip(arguments, kernel.params, strict=True):
+        if p.is_shared and a.kind not in ("shared", "i64", "u64", "i32", "u32"):
             raise _bad(a.spec, f"{p.name} is an address in shared memory: shared:BYTES")
         if a.kind != "shared":
             continue
-        if p is not None and p.kind and not p.is_shared:
+        if p.kind and not p.is_shared:
             raise _bad(a.spec, f"{p.name} is {p.kind}, not an address in shared memory")
         if a.value < 0:
             raise _bad(a.spec, f"{a.value} bytes")
