@@ -159,7 +159,7 @@ def _compile(text: str, target: Host, level: int, quick: bool) -> bytes:
     return bytes(machine.emit_object(llvm.parse_assembly(fenced)))
 
 
-def _optimised(text: str, machine: Any, level: int, quick: bool) -> Any:
+def _optimised(text: str, machine: Any, level: int, quick: bool) -> llvm.ModuleRef:
     try:
         module = llvm.parse_assembly(text)
         module.verify()
