@@ -94,7 +94,7 @@ def host(portable: bool = False) -> Host:
     return Host(llvm.get_host_cpu_name(), features.flatten(), True, 512)
 
 
-def _machine(target: Host, level: int) -> Any:
+def _machine(target: Host, level: int) -> llvm.TargetMachine:
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=target.cpu, features=target.features, opt=level, jit=True
     )
@@ -159,7 +159,7 @@ def _compile(text: str, target: Host, level: int, quick: bool) -> bytes:
     return bytes(machine.emit_object(llvm.parse_assembly(fenced)))
 
 
-def _optimised(text: str, machine: Any, level: int, quick: bool) -> llvm.ModuleRef:
+def _optimised(text: str, machine: llvm.TargetMachine, level: int, quick: bool) -> llvm.ModuleRef:
     try:
         module = llvm.parse_assembly(text)
         module.verify()
