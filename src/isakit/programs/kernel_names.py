@@ -12,10 +12,12 @@ def matching(name: str, names: Iterable[str], path: str) -> list[str]:
 
     `reduce` is `_Z6reducePKfPfi`. Raises IsakitError where the file has none.
     """
-    from isakit.compile.ptx.syntax import source_name
-
     there = list(dict.fromkeys(names))
-    found = [n for n in there if n == name] or [n for n in there if source_name(n) == name]
+    if name in there:
+        return [name]
+    from isakit.compile.ptx.syntax import source_name  # which loads the front end of PTX: most names are symbols
+
+    found = [n for n in there if source_name(n) == name]
     if not found:
         raise IsakitError(f"{path} has no kernel {name!r}; it has {', '.join(there) or 'none'}")
     return found
