@@ -20,7 +20,6 @@ _PTX_WORDS = re.compile(
     r"|add|eq|ne|lt|le|gt|ge|ls|hs|[123]d|v[24]|[busf]\d+|pred)\b"
 )
 _SASS = re.compile(r"^\s*(/\*\w*\*/\s*)?(@!?[CP]\d\S*\s+)?[A-Z][A-Z0-9]+(\.[A-Z0-9]+)*(\s|$)")
-_DECIMAL = re.compile(r"[1-9]\d*")
 _MOST_TOKENS = 24
 _MOST_TRIES = 2000
 
@@ -33,21 +32,6 @@ def foreign(text: str, dotted: bool) -> str:
     if "%" in text if dotted else _PTX.search(text) or _PTX_WORDS.match(text):
         return "PTX"
     return "NVIDIA's disassembler" if _SASS.match(text) else ""
-
-
-def written_as_integer(p: Parsed, statements: StatementEncoder) -> Token | None:
-    """Return the decimal integer of a statement that is taken for the bits of an f32 number; None where there is none.
-
-    It is one where a number with a point can stand in its place.
-    """
-    if "f32" not in p.words:
-        return None
-    for k, t in enumerate(p.tokens):
-        if _DECIMAL.fullmatch(t.text):
-            tokens = [*p.tokens[:k], replace(t, text=f"{t.text}.0", kind="float"), *p.tokens[k + 1 :]]
-            if statements.encode(replace(p, tokens=tokens)):
-                return t
-    return None
 
 
 class Suggestions:

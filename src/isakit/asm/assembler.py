@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from isakit.asm.advice import Suggestions, written_as_integer
+from isakit.asm.advice import Suggestions
 from isakit.asm.declared import declared, disagreement
 from isakit.asm.directives import DIRECTIVES
 from isakit.asm.layout import Slot, UnitLayout, place
@@ -230,7 +230,7 @@ class _Resolver:
         return units
 
     def _warn(self, k: int, item: CodeStatement) -> None:
-        token = written_as_integer(self.parsed[k], self.encoder) if k in self.parsed else None
+        token = self.parsed[k].bits if k in self.parsed else None
         if token is not None:
             n = token.text
             said = f"`{n}` is the bits of an f32 number here: write `{n}.0`, or `{int(n):#x}`"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from isakit.codec import Decoder, Encoded, Miss, Token, tokenize
@@ -15,6 +16,7 @@ T = TypeVar("T")
 
 _FLIP = re.compile(r"\{\s*(0[xX][0-9a-fA-F]+)\s*\}$")
 _NAME = re.compile(r"[A-Za-z_.][\w.$]*")
+_DECIMAL = re.compile(r"[1-9]\d*")
 _MOST_WORDS = 32
 """More different words than any instruction has."""
 _MEMO_LIMIT = 1 << 17
@@ -30,7 +32,8 @@ class Parsed:
     """A statement that was taken apart: tokens without markers, the bits to flip, whether `long` was written.
 
     `forms` can match its operation; `addressed` ones depend on where the instruction stands. `words` are all its words
-    and `choices` its encodings when none of them is a name. `found` is what was found out so far where some are, by the
+    and `choices` its encodings when none of them is a name; `bits`: the decimal integer in it that is taken for those
+    of an f32 number, None where there is none. `found` is what was found out so far where some words are names, by the
     question, the place and their values.
     """
 
@@ -41,6 +44,7 @@ class Parsed:
     addressed: bool
     words: frozenset[str]
     choices: tuple[Encoded, ...] | None
+    bits: Token | None
     found: dict[tuple[object, ...], Any]
 
 
@@ -69,11 +73,22 @@ class StatementEncoder:
             forms = [f for f in forms if f.units > 1]
         addressed = any(f.addressed for f in forms)
         words = frozenset(t.text for t in tokens if t.kind == "word")
-        parsed = Parsed(tokens, flip, long, forms, addressed, words, None, {})
-        if not addressed and "." not in words:
-            parsed = Parsed(tokens, flip, long, forms, addressed, words, self.encode(parsed), {})
+        parsed = Parsed(tokens, flip, long, forms, addressed, words, None, None, {})
+        choices = self.encode(parsed) if not addressed and "." not in words else None
+        bits = self._number_as_bits(parsed) if "f32" in words else None
+        if choices is not None or bits is not None:
+            parsed = replace(parsed, choices=choices, bits=bits)
         self._memo[text] = parsed
         return parsed
+
+    def _number_as_bits(self, p: Parsed) -> Token | None:
+        """Return the first decimal integer in whose place a number with a point can stand."""
+        for k, t in enumerate(p.tokens):
+            if _DECIMAL.fullmatch(t.text):
+                tokens = [*p.tokens[:k], replace(t, text=f"{t.text}.0", kind="float"), *p.tokens[k + 1 :]]
+                if self.encode(replace(p, tokens=tokens)):
+                    return t
+        return None
 
     def encode(self, p: Parsed, symbol: Symbol | None = None, address: int = 0) -> tuple[Encoded, ...]:
         """Return the preferred encoding of every size, smallest size first; empty when there is none.
