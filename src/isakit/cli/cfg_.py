@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from isakit.cli.common import echo, echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
-from isakit.programs.kernel_names import matching
+from isakit.programs.kernel_names import chosen
 from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
@@ -65,9 +65,8 @@ def command(
     from isakit.programs.reading import load_all
 
     modules = load_all(read_bytes(file), **named_code(isa_name, variant), path=shown(file))
-    names = [name for m in modules for name in m.kernels]
-    wanted = names if kernel is None else matching(kernel, names, shown(file))
-    found = [(k.name, k.program) for m in modules for k in m.kernels.values() if k.name in wanted]
+    kernels = chosen(kernel, ((k.name, k) for m in modules for k in m.kernels.values()), shown(file))
+    found = [(name, k.program) for name, k in kernels]
     if not found:
         raise IsakitError("no program")
     style = "json" if as_json else style

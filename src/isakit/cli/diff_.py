@@ -17,7 +17,7 @@ from isakit.cli.common import (
     shown,
     variant_option,
 )
-from isakit.programs.kernel_names import matching
+from isakit.programs.kernel_names import chosen
 from isakit.results import Output, ResultType
 
 if TYPE_CHECKING:
@@ -99,11 +99,7 @@ def _programs(path: str, named: dict[str, str], kernel: str | None) -> list[tupl
     from isakit.programs.reading import load_all
 
     modules = load_all(read_bytes(path), **named, path=shown(path))
-    found = [(k.name, k.program) for m in modules for k in m.kernels.values()]
-    if kernel is not None:
-        wanted = matching(kernel, (name for name, _ in found), shown(path))
-        found = [f for f in found if f[0] in wanted]
-    return found
+    return chosen(kernel, ((k.name, k.program) for m in modules for k in m.kernels.values()), shown(path))
 
 
 def _show(p: ProgramDiff, context: int, everything: bool, exact: bool) -> None:

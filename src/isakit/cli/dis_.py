@@ -27,7 +27,7 @@ from isakit.cli.common import (
     variant_option,
 )
 from isakit.errors import IsakitError
-from isakit.programs.kernel_names import matching
+from isakit.programs.kernel_names import chosen
 from isakit.results import OMITTED, Omitted, Output, record
 
 if TYPE_CHECKING:
@@ -151,10 +151,7 @@ def command(
     known = project_for(project, data)
     isa_name, variant = machine_of(known, isa_name, variant)
     found = _programs(data, shown(file), isa_name, variant, program_type, as_hex, start, files, known)
-    programs = list(found)
-    if kernel is not None:
-        wanted = matching(kernel, (name for name, _ in programs), shown(file))
-        programs = [p for p in programs if p[0] in wanted]
+    programs = chosen(kernel, found, shown(file))
     if sketch or as_glsl:
         _decompile(files, shown(file), as_glsl)
         return

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeVar
 
 from isakit.errors import IsakitError
+
+T = TypeVar("T")
 
 
 def matching(name: str, names: Iterable[str], path: str) -> list[str]:
@@ -21,6 +24,16 @@ def matching(name: str, names: Iterable[str], path: str) -> list[str]:
     if not found:
         raise IsakitError(f"{path} has no kernel {name!r}; it has {', '.join(there) or 'none'}")
     return found
+
+
+def chosen(name: str | None, programs: Iterable[tuple[str, T]], path: str) -> list[tuple[str, T]]:
+    """Return the programs of a file, by the names of their kernels, that a name means; all where none is given.
+
+    Raises IsakitError where the file has none of the name.
+    """
+    every = list(programs)
+    wanted = None if name is None else matching(name, (n for n, _ in every), path)
+    return [p for p in every if wanted is None or p[0] in wanted]
 
 
 def only(name: str | None, names: Iterable[str], path: str) -> str:
