@@ -93,6 +93,10 @@ class _Metadata:
             m[1]: (m[2], dict(_FIELD.findall(m[3]))) for m in _NODE.finditer(ir)
         }
 
+    def fields(self, node: str) -> dict[str, str]:
+        """Return the fields of a node; none where there is no such node."""
+        return self.nodes.get(node, ("", {}))[1]
+
     def variable(self, node: str, location: str) -> tuple[str, str] | None:
         """Return the name and type of a variable of a kernel; None for one that has no name, or a type without a place.
 
@@ -103,26 +107,27 @@ class _Metadata:
         if kind != "DILocalVariable" or not name:
             return None
         type = self._type(fields.get("type", ""))
-        if self.nodes.get(location, ("", {}))[1].get("inlinedAt"):
-            function = self._function_fields(fields.get("scope", "")).get("name", "").strip('"')
+        if self.fields(location).get("inlinedAt"):
+            function = self.fields(self._function(fields.get("scope", ""))).get("name", "").strip('"')
             name = f"{function}::{name}"
         return None if type is None else (name, type)
 
     def in_shared_memory(self, ir: str) -> dict[str, list[tuple[str, str, str]]]:
         """Return by function its variables in shared memory: name, type and address of each."""
         out: dict[str, list[tuple[str, str, str]]] = {}
+        typed = "addrspace(3)*" in ir
         for m in _SHARED.finditer(ir):
-            _, variable = self.nodes.get(self.nodes.get(m[3], ("", {}))[1].get("var", ""), ("", {}))
+            variable = self.fields(self.fields(m[3]).get("var", ""))
             axes = [int(n) for n in re.findall(r"(\d+) x ", m[2])]
             node = variable.get("type", "")
-            element = self._type(self.nodes.get(node, ("", {}))[1].get("baseType", "") if axes else node)
+            element = self._type(self.fields(node).get("baseType", "") if axes else node)
             word = m[2].rstrip("]").rpartition(" ")[2]
             # LLVM makes a variable that has two values alone one of i1.
             if element is not None and element[1:] == str(_SIZES.get(word)):
                 inner = "".join(f":{n}" for n in axes[1:])
                 kind = f"array:{element}:{math.prod(axes)}{inner}" if axes else f"shared:{element}"
                 name = variable.get("name", "").strip('"')
-                pointer = f"{m[2]} addrspace(3)*" if "addrspace(3)*" in ir else "ptr addrspace(3)"
+                pointer = f"{m[2]} addrspace(3)*" if typed else "ptr addrspace(3)"
                 out.setdefault(self._function(variable.get("scope", "")), []).append((name, kind, f"{pointer} {m[1]}"))
         return out
 
@@ -135,12 +140,9 @@ class _Metadata:
             scope = fields.get("scope", "")
         return ""
 
-    def _function_fields(self, scope: str) -> dict[str, str]:
-        return self.nodes.get(self._function(scope), ("", {}))[1]
-
     def is_in(self, scope: str, folder: str) -> bool:
         """Return whether a scope is a function of a file in a folder."""
-        _, file = self.nodes.get(self._function_fields(scope).get("file", ""), ("", {}))
+        file = self.fields(self.fields(self._function(scope)).get("file", ""))
         directory, name = (file.get(part, "").strip('"') for part in ("directory", "filename"))
         return os.path.join(directory, name).startswith(os.path.join(folder, ""))
 
@@ -174,16 +176,16 @@ def without_headers(ir: str, folder: str) -> str:
     def at_call(m: re.Match[str]) -> str:
         location = m[1]
         for _ in range(DEEPEST):
-            fields = about.nodes[location][1]
+            fields = about.fields(location)
             if fields.get("inlinedAt") not in about.nodes or not about.is_in(fields.get("scope", ""), folder):
                 break
             location = fields["inlinedAt"]
-        written = "".join(f"{name}: {value}, " for name, value in about.nodes[location][1].items())
+        written = "".join(f"{name}: {value}, " for name, value in about.fields(location).items())
         return m[0] if location == m[1] else f"{m[0][: m.start(3) - m.start()]}{written[:-2]})"
 
     def is_ours(line: str) -> bool:
         m = _RECORD.match(line)
-        return m is not None and about.is_in(about.nodes.get(m[2], ("", {}))[1].get("scope", ""), folder)
+        return m is not None and about.is_in(about.fields(m[2]).get("scope", ""), folder)
 
     text = "\n".join(line for line in ir.splitlines() if not is_ours(line)) + "\n"
     return _NODE.sub(lambda m: at_call(m) if m[2] == "DILocation" else m[0], text)

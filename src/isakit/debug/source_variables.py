@@ -6,6 +6,7 @@ been optimised out: that is said, and no older value is shown.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
@@ -49,6 +50,16 @@ class SourceVariable:
     element: str = ""
     count: int = 0
     inner: tuple[int, ...] = ()
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The lengths of the axes of an array."""
+        return self.count // math.prod(self.inner), *self.inner
+
+    @property
+    def space(self) -> str:
+        """The memory that an array is in, or that an address leads to."""
+        return SHARED if self.count else GLOBAL
 
     @property
     def own(self) -> bool:
@@ -130,8 +141,7 @@ class SourceVariables:
             case Load(space, inner, _) if self.indexed(space):
                 v = self.at(space, address)
                 index = Binary("*", self.placed(inner, address), NumberTerm(TYPES[v.element][0]))
-                where = SHARED if v.count else GLOBAL
-                return Load(where, Binary("+", self._place(space, address), index), v.element)
+                return Load(v.space, Binary("+", self._place(space, address), index), v.element)
             case Load(space, inner, kind):
                 return Load(space, self.placed(inner, address), kind)
             case Cast(kind, inner):

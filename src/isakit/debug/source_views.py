@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import struct
 from typing import NamedTuple
@@ -42,7 +41,7 @@ def number_text(number: Number) -> str:
 def type_text(v: SourceVariable) -> str:
     """Return the type of a variable as C would write it."""
     element = v.element or "void"
-    axes = "".join(f"[{n}]" for n in (v.count // math.prod(v.inner), *v.inner))
+    axes = "".join(f"[{n}]" for n in v.axes)
     return f"{element}{axes}" if v.count else f"{element} *" if v.type == "ptr" else v.type
 
 

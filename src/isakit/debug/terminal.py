@@ -14,7 +14,6 @@ from isakit.debug import cuda_words, panes, source_views
 from isakit.debug.expression_values import evaluate
 from isakit.debug.expressions import Load, Number
 from isakit.debug.session import Session
-from isakit.debug.source_variables import GLOBAL, SHARED
 from isakit.debug.sources import SourcePlace, Sources
 from isakit.debug.stops import Stop, Watched
 from isakit.debug.views import ThreadView, parsed, place
@@ -267,7 +266,7 @@ class Commands:
         cell = _required(rest[m.end() :] if m else rest, "a cell of memory")
         pointer = source_views.variable(self.session, cell.strip())
         if pointer is not None and (pointer.variable.count or pointer.variable.type.startswith("ptr")):
-            cell = f"{SHARED if pointer.variable.count else GLOBAL}[{cell}]"
+            cell = f"{pointer.variable.space}[{cell}]"
         to = place(self.session.execution, cell, self.session.focus)
         if not isinstance(to, Load):
             raise LaunchError("`x` shows memory; `p` and `info registers` show registers")

@@ -185,16 +185,16 @@ class VariableLocations(ABC):
         types = {mark.name: mark.type for mark in self.m.marks}
         out: list[VariableRange] = []
         for name, type in types.items():
-            first, place = 0, ""
+            first, place, kind = 0, "", type.removeprefix("shared:")
             mine: list[VariableRange] = []
             for address in [*addresses, end]:
                 known = None if name in self.lost else at.get(address, {}).get(name)
                 now = "" if known is None else self.shown(type, known)
                 if now != place:
                     if place:
-                        mine.append(VariableRange(name, type.removeprefix("shared:"), first, address, place))
+                        mine.append(VariableRange(name, kind, first, address, place))
                     first, place = address, now
-            out += mine or [VariableRange(name, type.removeprefix("shared:"), 0, 0, "")]
+            out += mine or [VariableRange(name, kind, 0, 0, "")]
         return out
 
 

@@ -9,7 +9,6 @@ Source: "DWARF Debugging Information Format", version 4, chapters 2 (locations),
 
 from __future__ import annotations
 
-import math
 import os
 import struct
 from collections.abc import Iterable, Mapping
@@ -28,7 +27,7 @@ from isakit.debug.expressions import (
 )
 from isakit.debug.gdb.register_map import SHIFT, GdbRegisterMap
 from isakit.debug.session import Session
-from isakit.debug.source_variables import GLOBAL, SHARED, SourceVariable, SourceVariables
+from isakit.debug.source_variables import SourceVariable, SourceVariables
 from isakit.debug.sources import SourcePlace, Sources
 from isakit.errors import IsakitError
 
@@ -63,6 +62,7 @@ class Dwarf:
         self.carrier = GdbRegisterMap(session.target)
         code = list(session.program)
         self.addresses = [i.address for i in code]
+        self.places = self._places()
         self.end = code[-1].address + code[-1].size if code else 0
         self.info = bytearray()
         self.locations = bytearray()
@@ -105,7 +105,7 @@ class Dwarf:
         header += b"".join(self._string(f) + b"\0\0\0" for f in files) + b"\0"
         code = bytearray()
         file = line = 1
-        for address, where in self._places():
+        for address, where in self.places:
             code += b"\0\x09\x02" + struct.pack("<Q", address)
             number = self._number_of(where)
             if number != file:
@@ -140,8 +140,7 @@ class Dwarf:
         self._put(_UNIT, self._string("isakit"), struct.pack("<H", 0x1D), self._string(self.files[0]),
                   self._string(os.getcwd()), struct.pack("<IQQ", 0, 0, self.end))  # fmt: skip
         rows = self._rows()
-        places = self._places()
-        file, line = (self._number_of(places[0][1]), places[0][1].line) if places else (0, 0)
+        file, line = (self._number_of(self.places[0][1]), self.places[0][1].line) if self.places else (0, 0)
         self._put(_FUNCTION, self._string(self.name), _uleb(file), _uleb(line), struct.pack("<QQ", 0, self.end))
         for name, of, at in rows:
             self._put(_VARIABLE, self._string(name), struct.pack("<II", of, at))
@@ -185,7 +184,7 @@ class Dwarf:
             of = self._base(v.element or "u8")
             if v.count:
                 self._types[key] = self._put(_ARRAY, struct.pack("<I", of))
-                for length in (v.count // math.prod(v.inner), *v.inner):
+                for length in v.axes:
                     self._put(_RANGE, struct.pack("<I", length - 1))
                 self.info += b"\0"
             else:
@@ -232,7 +231,7 @@ class Dwarf:
             node = parse(v.place)
             if v.type in TYPES:
                 return self._number(node, v.type)
-            base = _constant(self.carrier.numbers[SHARED if v.count else GLOBAL] << SHIFT)
+            base = _constant(self.carrier.numbers[v.space] << SHIFT)
             address = self._value(node) + base + bytes((_PLUS,))
             return address if v.count else address + bytes((_STACK_VALUE,))
         except (IsakitError, KeyError, struct.error):  # a place of a damaged file is none
