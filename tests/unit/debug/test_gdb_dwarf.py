@@ -224,12 +224,17 @@ def test_the_command_writes_it(tmp_path: Path) -> None:
         process.communicate()
 
 
+def driven(session: Session, folder: Path) -> Gdb:
+    """Gdb beside the server of a session, with its file."""
+    (folder / "program.elf").write_bytes(debug_file(session))
+    return Gdb(Serving(session).port, folder / "program.elf")
+
+
 @pytest.mark.gdb
 @pytest.mark.skipif(GDB is None, reason="gdb is not installed")
 def test_gdb_lists_breaks_at_lines_and_shows_variables(tmp_path: Path) -> None:
     session = kernel_session(tmp_path)
-    (tmp_path / "total.elf").write_bytes(debug_file(session))
-    with Gdb(Serving(session).port, tmp_path / "total.elf") as gdb:
+    with driven(session, tmp_path) as gdb:
         assert "while x != 1:" in gdb.shown("list 8")
         gdb.ask('-break-insert -c "steps == 3" total.py:13')
         stop = gdb.move("-exec-continue")
@@ -252,9 +257,7 @@ def test_gdb_lists_breaks_at_lines_and_shows_variables(tmp_path: Path) -> None:
 @pytest.mark.gdb
 @pytest.mark.skipif(GDB is None, reason="gdb is not installed")
 def test_gdb_calls_a_shader_main(tmp_path: Path) -> None:
-    session = shader_session(tmp_path)
-    (tmp_path / "tint.elf").write_bytes(debug_file(session))
-    with Gdb(Serving(session).port, tmp_path / "tint.elf") as gdb:
+    with driven(shader_session(tmp_path), tmp_path) as gdb:
         assert SHADER.splitlines()[0] in gdb.shown("list main")
         where = gdb.ask("-stack-list-frames")
         assert 'func="main"' in where

@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import socket
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,28 @@ pytestmark = pytest.mark.skipif(
 )
 
 
+def served(
+    answered: threading.Event, kind: type[loopback.SingleClientServer] = loopback.SingleClientServer
+) -> tuple[threading.Thread, Callable[[], socket.socket]]:
+    """A server that is busy with a client that says 1 until `answered`, and ends by another, to which it says the same.
+
+    Returns its thread and what makes clients.
+    """
+
+    def serve(client: socket.socket) -> bool:
+        said = client.recv(1)
+        if said == b"1":
+            answered.wait(PATIENCE)
+            return False
+        client.sendall(said)
+        return True
+
+    listening = loopback.listener(0)
+    server = threading.Thread(target=kind(listening, serve).run, daemon=True)
+    server.start()
+    return server, lambda: socket.create_connection(listening.getsockname(), PATIENCE)
+
+
 @pytest.mark.parametrize("stays", [True, False])
 def test_a_client_waits_for_one_that_has_left_however_busy_it_keeps_the_server(
     stays: bool, monkeypatch: pytest.MonkeyPatch
@@ -25,18 +48,8 @@ def test_a_client_waits_for_one_that_has_left_however_busy_it_keeps_the_server(
     """And is turned away while the other one is there."""
     monkeypatch.setattr(loopback, "_GRACE", 0.01)
     answered = threading.Event()
-
-    def serve(client: socket.socket) -> bool:
-        if client.recv(1) == b"1":
-            answered.wait(PATIENCE)
-            return False
-        client.sendall(b"2")
-        return True
-
-    listening = loopback.listener(0)
-    server = threading.Thread(target=loopback.SingleClientServer(listening, serve).run, daemon=True)
-    server.start()
-    first, second = (socket.create_connection(listening.getsockname(), PATIENCE) for _ in range(2))
+    server, client = served(answered)
+    first, second = client(), client()
     first.sendall(b"1")
     if not stays:
         first.close()
@@ -44,7 +57,7 @@ def test_a_client_waits_for_one_that_has_left_however_busy_it_keeps_the_server(
         assert second.recv(1) == b""
         second.close()
         first.close()
-        second = socket.create_connection(listening.getsockname(), PATIENCE)
+        second = client()
     threading.Timer(0.2, answered.set).start()
     second.sendall(b"2")
     assert second.recv(1) == b"2"
@@ -63,21 +76,12 @@ def test_a_client_that_comes_after_one_has_left_is_not_turned_away_with_earlier_
             all_here.wait(PATIENCE)
             super()._turn_away()
 
-    def serve(client: socket.socket) -> bool:
-        if client.recv(1) == b"1":
-            answered.wait(PATIENCE)
-            return False
-        client.sendall(b"3")
-        return True
-
-    listening = loopback.listener(0)
-    server = threading.Thread(target=Server(listening, serve).run, daemon=True)
-    server.start()
-    first, second = (socket.create_connection(listening.getsockname(), PATIENCE) for _ in range(2))
+    server, client = served(answered, Server)
+    first, second = client(), client()
     first.sendall(b"1")
     assert second.recv(1) == b""
     first.close()
-    third = socket.create_connection(listening.getsockname(), PATIENCE)
+    third = client()
     third.sendall(b"3")
     all_here.set()
     answered.set()
