@@ -15,6 +15,8 @@ import time
 DISMISSED = b"dismissed"
 SECONDS = 5.0
 """Seconds for which processes that start others meanwhile are hunted."""
+GRACE_SECONDS = 0.1
+"""Seconds in which processes may end by themselves: a program whose device is gone says so."""
 EXEC_SECONDS = 0.5
 """Seconds for which a process may show no environment because it is about to become another program."""
 
@@ -42,12 +44,13 @@ def device_and_inode(path: str) -> str:
 
 
 def hunt(mark: bytes) -> None:
-    """Kill the processes with the mark until there are none."""
+    """Kill the processes with the mark that do not end by themselves, until there are none."""
     own, bare_since = _start("/proc", "self"), dict[int, float]()
-    until = time.monotonic() + SECONDS
+    grace = time.monotonic() + GRACE_SECONDS
+    until = grace + SECONDS
     while (now := time.monotonic()) < until:
         found, bare = marked(mark, own)
-        for pid in found:
+        for pid in found if now >= grace else ():
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         if not found and all(now - bare_since.setdefault(pid, now) > EXEC_SECONDS for pid in bare):
