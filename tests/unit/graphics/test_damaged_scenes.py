@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import shutil
+import zlib
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -13,12 +14,13 @@ from typing import Any
 import pytest
 
 from conftest import ROOT
-from isakit.errors import BudgetExceeded, FormatError, LaunchError
+from isakit.errors import BudgetExceeded, FormatError, FormatWarning, LaunchError
 from isakit.graphics.gxm_scene import open_scene
 from isakit.graphics.scene import Scene
 from isakit.hosts.cuda.replay import Capture, CaptureError
 from isakit.hosts.drm import capture as drm
 from isakit.hosts.drm.card_settings import CardSettings
+from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.replay import Replay
 from isakit.web.command import _given  # pyright: ignore[reportPrivateUsage]
 from support.farm import samples
@@ -124,6 +126,39 @@ def test_a_push_whose_segment_is_cut_off_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="a push of 12 bytes"):
         replay.run()
     replay.close()
+
+
+def test_a_capture_that_is_cut_off_has_what_is_whole(tmp_path: Path) -> None:
+    made = samples.gl_captures()[0]
+    path = tmp_path / "x.glc"
+    path.write_bytes(made)
+    whole = list(drm.read(path)[1])
+    for size in (HEAD, HEAD + 40, len(made) // 2, len(made) - 5):
+        path.write_bytes(made[:size])
+        with pytest.warns(FormatWarning, match="the capture is cut off"):
+            found = list(drm.read(path)[1])
+        assert found == whole[: len(found)]
+        assert (len(found) > 0) == (size > len(made) // 3)
+
+
+def test_a_capture_whose_last_record_says_more_than_there_is_is_damaged(tmp_path: Path) -> None:
+    made = samples.gl_captures()[0]
+    path = tmp_path / "x.glc"
+    path.write_bytes(made[:HEAD] + zlib.compress(drm.RECORD.pack(0, 100) + bytes(50)))
+    with pytest.raises(FormatError, match="a record is longer than the file"):
+        list(drm.read(path)[1])
+
+
+def test_a_capture_that_nobody_closes_has_the_pushes_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drm, "FLUSH_SECONDS", 0.0)
+    path, memory = tmp_path / "x.glc", VideoMemory(1 << 20)
+    recorder = drm.Recorder(path, 0xA0)
+    recorder.channel(1)
+    recorder.push(1, [(4096, 8)], memory)
+    with pytest.warns(FormatWarning):
+        assert [r.kind for r in drm.read(path)[1]] == ["channel", "push"]
+    recorder.close()
+    memory.close()
 
 
 def test_a_draw_to_nothing_and_to_a_second_target_writes_the_second_one() -> None:

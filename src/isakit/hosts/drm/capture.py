@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import struct
 import threading
+import time
+import warnings
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from typing import BinaryIO, Literal
 
 import numpy as np
 
-from isakit.errors import FormatError
+from isakit.errors import FormatError, FormatWarning
 from isakit.hosts.drm.memory import BASE, FILE_BYTES, MemoryObject, VideoMemory
 from isakit.hosts.drm.memory import PAGE as VIDEO_PAGE
 
@@ -35,6 +37,8 @@ PAIR = struct.Struct("<II")
 SEGMENT = struct.Struct("<QQ")
 """Of a push, after the number of the channel: address, bytes."""
 MOST_RECORD = 1 << 24
+FLUSH_SECONDS = 1.0
+"""How often a capture is made readable up to the last push: nobody may be left to close it."""
 Kind = Literal["allocate", "free", "write", "object", "channel", "push"]
 KINDS: tuple[Kind, ...] = ("allocate", "free", "write", "object", "channel", "push")
 
@@ -57,6 +61,7 @@ class Recorder:
         self._packer = zlib.compressobj(6)
         self._known: dict[int, int] = {}
         self._lock = threading.Lock()
+        self._flushed = time.monotonic()
 
     def _write(self, kind: Kind, data: bytes) -> None:
         with self._lock:
@@ -86,6 +91,11 @@ class Recorder:
                 self._write("write", WRITE.pack(page * PAGE) + memory.bytes[page * PAGE : (page + 1) * PAGE].tobytes())
         flat = [n for s in segments for n in s]
         self._write("push", struct.pack(f"<I{len(flat)}Q", channel, *flat))
+        if time.monotonic() - self._flushed >= FLUSH_SECONDS:
+            with self._lock:
+                self._file.write(self._packer.flush(zlib.Z_SYNC_FLUSH))
+                self._file.flush()
+            self._flushed = time.monotonic()
 
     def settled(self, memory: VideoMemory) -> None:
         """Note the content of memory after a push: changes up to now are the card's doing, not the program's."""
@@ -174,7 +184,10 @@ def extent(path: Path) -> int:
 
 
 def read(path: Path) -> tuple[int, Iterator[CapturedEvent]]:
-    """Return (chip number, records). Raises FormatError."""
+    """Return (chip number, records).
+
+    A file that is cut off, as by a crash, has the records that are whole, and a FormatWarning. Raises FormatError.
+    """
     with path.open("rb") as f:
         head = f.read(len(MAGIC) + HEADER.size)
         body = f.read()
@@ -205,13 +218,17 @@ def _records(path: Path, body: bytes) -> Iterator[CapturedEvent]:
 
     while more(RECORD.size):
         kind, count = (int(n) for n in RECORD.unpack_from(buffer))
-        if kind >= len(KINDS) or count > MOST_RECORD or not more(RECORD.size + count):
-            raise FormatError(str(path), at, "a record is damaged or cut off")
+        if kind >= len(KINDS) or count > MOST_RECORD:
+            raise FormatError(str(path), at, "a record is damaged")
+        if not more(RECORD.size + count):
+            break
         data = bytes(buffer[RECORD.size : RECORD.size + count])
         del buffer[: RECORD.size + count]
         yield _record(path, KINDS[kind], data)
-    if buffer:
-        raise FormatError(str(path), at, "a record is cut off")
+    if not unpacker.eof:  # the program that wrote it was killed
+        warnings.warn(f"{path}: the capture is cut off; what is whole of it is used", FormatWarning, stacklevel=2)
+    elif buffer:
+        raise FormatError(str(path), at, "a record is longer than the file")
 
 
 def _record(path: Path, kind: Kind, data: bytes) -> CapturedEvent:
