@@ -7,6 +7,7 @@ import pytest
 
 from isakit.graphics.color_formats import NAMED
 from isakit.graphics.raster import Bounds
+from isakit.hosts.drm.engines import images
 from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, OpenColor, OpenImages, unpacked
 from isakit.hosts.drm.engines.images import Images
 from isakit.hosts.drm.memory import BASE, VideoMemory
@@ -153,6 +154,23 @@ def test_memory_says_what_is_unchanged() -> None:
     mark = memory.mark()
     memory.touch()
     assert not memory.unchanged(mark, at, 64)
+
+
+@pytest.mark.parametrize(("most", "count"), [(1 << 20, 120), (5 * 512, 5), (100, 1)])
+def test_textures_are_kept_up_to_so_many_bytes(most: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(images, "KEPT_BYTES", most)
+    memory = VideoMemory(1 << 20)
+    at = memory.allocate(1 << 16, 1).address
+    tic = unpack("tic", Texture(np.zeros((8, 8, 4), np.uint8), "rgba8").words) | {"gobs_y": 0, "gobs_z": 0}
+    kept = Images(memory)
+    made: list[Texture] = []
+    for k in range(120):
+        address = at + 512 * k
+        words = pack("tic", tic | {"address_low": address & 0xFFFF_FFFF, "address_high": address >> 32})
+        made.append(kept.texture(words))
+        memory.touch()
+        assert kept.texture(words) is made[-1]
+    assert kept.decoded() == made[-count:]
 
 
 def test_a_texture_is_read_again_only_after_something_has_written_it() -> None:

@@ -22,8 +22,8 @@ from isakit.texture.texel_formats import layout
 from isakit.texture.texture import AXES, LAYERED, TARGETS, Texture
 
 _SECOND_VERSION = 1 << 31
-KEPT = 64
-"""Textures that are kept decoded."""
+KEPT_BYTES = 1 << 26
+"""Bytes of the card's memory whose textures are kept decoded, in up to eight times as much memory of ours."""
 
 
 @lru_cache(maxsize=256)
@@ -101,6 +101,7 @@ class Images:
     def __init__(self, memory: VideoMemory, short_headers: bool = False) -> None:
         self.memory, self.short_headers = memory, short_headers
         self._kept: OrderedDict[tuple[int, ...], KeptTexture] = OrderedDict()
+        self._bytes = 0
 
     def texture(self, words: tuple[int, ...]) -> Texture:
         """Return the texture of a TIC entry. Raises GpuFault, NotModelled."""
@@ -119,9 +120,12 @@ class Images:
             return found.texture
         content = None if now is None else now.copy()  # before it is decoded: what the program writes meanwhile is new
         self._kept[words] = made = KeptTexture(plan, content, Texture.from_words(words, plan.read(memory)), mark)
+        if found is None:
+            self._bytes += plan.span
         self._kept.move_to_end(words)
-        if len(self._kept) > KEPT:
-            self._kept.popitem(last=False)
+        while self._bytes > KEPT_BYTES and len(self._kept) > 1:
+            _, old = self._kept.popitem(last=False)
+            self._bytes -= old.plan.span
         return made.texture
 
     def bound(self, tic: tuple[int, ...], tsc: tuple[int, ...], report: Report) -> tuple[Texture, Sampler]:
