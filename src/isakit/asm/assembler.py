@@ -102,6 +102,7 @@ class _Resolver:
         self.names = Names(section.scope)
         self.parsed: dict[int, Parsed] = {}
         self.symbolic: list[int] = []
+        self._told: set[str] = set()
 
     def program(self) -> Program:
         """Return the section as a program; problems go to the source's diagnostics."""
@@ -256,10 +257,11 @@ class _Resolver:
             miss = self._undefined(parsed, symbol, at) or self.encoder.explain_miss(parsed, symbol, at)
             if len(self.source.diagnostics) < _MOST_ADVISED:
                 notes = Suggestions(self.encoder).notes(parsed, statement.text, symbol, at)
-        if notes:  # something better than a word that is spelled like another
+        if notes or miss.message in self._told:  # something better than a word that is spelled like another
             notes = (*notes, *(n for n in miss.notes if not n.startswith("did you mean")))
         else:
             notes = miss.notes
+        self._told.add(miss.message)
         token = parsed.tokens[miss.token] if 0 <= miss.token < len(parsed.tokens) else None
         if token is None:
             end = SourceSpan(statement.line, statement.column + len(statement.text), 1)

@@ -70,6 +70,13 @@ def test_every_error_of_a_text_is_reported_at_its_place() -> None:
         assert expected[3] in "\n".join(d.notes)
 
 
+def test_a_word_that_was_explained_is_not_guessed_at_later() -> None:
+    found = diagnostics("mad f32 $r0 $r1 $r2 $r3\n" * 12 + "ad f32 $r0 $r1 $r2\n")
+    assert "add f32 $r0 (mul $r1 $r2) $r3" in found[0].notes[0]
+    assert not any("did you mean" in n for d in found[:12] for n in d.notes)
+    assert "did you mean" in found[12].notes[0]
+
+
 def test_a_diagnostic_shows_the_line_and_points_at_the_place() -> None:
     (d,) = diagnostics("nop\n  mov b32 $r1 $r999")
     lines = str(d).splitlines()
