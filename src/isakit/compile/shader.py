@@ -18,9 +18,10 @@ class ShaderInput:
             TEXCOORD0 to 9, COLOR0, COLOR1, FOG, and WPOS (position of the pixel: x, y, z, 1/w), FACE (f32: 1 at the
             front, -1 at the back), SPRITECOORD.
         components: as declared, whether the code reads them or not.
-        type: `f32` or `f16`.
+        type: `f32` or `f16`; of a `raw` attribute and of numbers of vertices also `s32` or `u32`.
         array: number of elements.
         centroid: interpolated at the centre of the covered samples.
+        raw: an attribute whose bytes come as they are in the vertex's data.
     """
 
     name: str
@@ -29,6 +30,7 @@ class ShaderInput:
     type: str = "f32"
     array: int = 1
     centroid: bool = False
+    raw: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ class ShaderInterface:
         stage: `vertex` or `fragment`.
         target: how the colour of a fragment program leaves it: `f16x4`, `f32x4` and such, or `u8x4` for the colour of
             the tile itself (o0).
-        keep_unused: parameters that the code does not use stay in the file.
+        kept: names of parameters that stay in the file though the code does not use them.
         file_names: what parameters are called in the file, by the name in the text, where that is another one.
     """
 
@@ -99,7 +101,7 @@ class ShaderInterface:
     samplers: list[ShaderSampler] = field(default_factory=list[ShaderSampler])
     outputs: list[ShaderOutput] = field(default_factory=list[ShaderOutput])
     target: str = "f16x4"
-    keep_unused: bool = False
+    kept: set[str] = field(default_factory=set[str])
     file_names: dict[str, str] = field(default_factory=dict[str, str])
 
     def named(self, name: str) -> str:

@@ -305,11 +305,12 @@ _NAMEABLE = re.compile(rf"[A-Za-z_][\w.\[\]]{{,{LONGEST}}}", re.ASCII)
 
 
 def _file_names(d: Decompiled) -> list[str]:
-    """Return the directives from which `isakit cc` knows what parameters and varyings are called in the file."""
+    """Return the directives that tell `isakit cc` the file's names, and which attributes come as they are."""
     known = [p.name for p in d.interface.shader.parameters]
     known += [g.source for g in d.interface.given if g.kind == "varying" and g is not _place(d)]
     given = [(g.name, g.source) for g in (*d.interface.given, *d.interface.samplers.values())]
-    return [
+    raw = [f"#pragma isakit raw({g.name})" for g in d.interface.given if g.kind == "attribute" and g.ty[0] in "us"]
+    return raw + [
         f"#pragma isakit name({name}) {source}" for name, source in given
         if source is not None and name != source and known.count(source) == 1 and _NAMEABLE.fullmatch(source)
     ]  # fmt: skip

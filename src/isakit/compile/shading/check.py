@@ -207,7 +207,7 @@ class Check(ExpressionCheck):
             if isinstance(p.type, ArrayType) and not p.type.count:
                 raise ShadingError(p.pos, f"the size of `{p.name}` is missing", len(p.name))
         f = TypedFunction(d.name, self.type_of(d.result), parameters, d.pos)
-        f.semantic = d.semantic
+        f.semantic, f.qualifiers = d.semantic, d.qualifiers
         self.refuse_parameters(f)
         kinds = [p.type for p in parameters]
         for old in self.functions.setdefault(d.name, []):
@@ -219,6 +219,7 @@ class Check(ExpressionCheck):
                 if any(known is old for known, _ in self.bodies):
                     raise ShadingError(d.pos, f"`{d.name}` with these parameters is already there", len(d.name))
                 old.parameters, old.pos, old.semantic = parameters, d.pos, d.semantic
+                old.qualifiers = d.qualifiers
                 self.bodies.append((old, d))
                 return
         self.functions[d.name].append(f)

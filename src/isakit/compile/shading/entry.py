@@ -25,7 +25,7 @@ from isakit.compile.shading.types import (
     Type,
 )
 from isakit.compile.shading.variables import MOST_PARTS, SAMPLER, UniformSlot, components, named_parts
-from isakit.compile.vector_ops import ELEMENTS, INPUT, OUTPUT, SWIZZLE, TARGET_COLOR, UNIFORM, element, vector
+from isakit.compile.vector_ops import BITS, ELEMENTS, INPUT, OUTPUT, SWIZZLE, TARGET_COLOR, UNIFORM, element, vector
 
 _GENERIC = [f"TEXCOORD{k}" for k in range(10)]
 
@@ -58,10 +58,17 @@ class Program(Lowering):
         self.taken: set[str] = set()
         self.outputs: list[tuple[Leaf, ShaderVariable]] = []
         self.names: dict[str, int] = {}
+        self.keeps = False
 
     def lower(self, entry: TypedFunction) -> None:
         """Lower everything into the function and fill in the interface. Raises ShadingError."""
         own = entry.parameters
+        self.keeps = "__nostrip" in entry.qualifiers
+        if "__regformat" in entry.qualifiers:
+            notes = ("a colour leaves as bytes with `__nativecolor`, and is a float4 or half4 in the text",)
+            raise ShadingError(entry.pos, "only attributes can be `__regformat`", len(entry.name), notes)
+        if "__nativecolor" in entry.qualifiers:
+            self._write_bytes(entry.pos, entry.name)
         for p in own:
             if is_sampler(p.type):
                 p.role = "sampler"
@@ -77,6 +84,8 @@ class Program(Lowering):
                 self.tell(v)
                 self.put_all(self.slots(v), self.nothing(v.type) if v.initial is None else self.value(v.initial))
             else:
+                if "__regformat" in v.qualifiers and (v.role != "input" or self.stage != "vertex"):
+                    raise ShadingError(v.pos, "only attributes can be `__regformat`", len(v.name))
                 getattr(self, f"_{v.role}")(v)
         for p in own:
             if "inout" in p.qualifiers:
@@ -178,7 +187,11 @@ class Program(Lowering):
             if named.name == "FRAGCOLOR":
                 values += self._color_before(v, kind)
                 continue
-            if kind.base.kind == "float":
+            self._keep(v, leaf.name)
+            if "__regformat" in v.qualifiers:
+                found, record = self._raw(v, leaf, named)
+                values += found
+            elif kind.base.kind == "float":
                 half = named.half or kind.base.bits == 16
                 got = self.op(INPUT(leaf.name, vector("f16" if half else "f32", kind.size)))
                 values += self.convert([got], HALF if half else FLOAT, kind.base)
@@ -199,12 +212,29 @@ class Program(Lowering):
         self.tell(v)
         self.put_all(self.slots(v), values)
 
+    def _raw(self, v: ShaderVariable, leaf: Leaf, named: Semantic) -> tuple[Values, ShaderInput]:
+        """Return an attribute whose bytes come as they are."""
+        base = leaf.type.base
+        if base.bits != 32:
+            of = self.language.say(leaf.type)
+            raise ShadingError(v.pos, f"`{leaf.name}`: a `__regformat` attribute is of float, int or unsigned int, "
+                               f"not {of}", len(v.name))  # fmt: skip
+        got = self.op(INPUT(leaf.name, vector("f32", leaf.type.size)))
+        values = [got] if base.kind == "float" else [self.op(BITS("r"), part) for part in self.parts(got)]
+        of = {"float": "f32", "int": "s32", "uint": "u32"}[base.kind]
+        return values, ShaderInput(leaf.name, named.name, leaf.type.size, of, raw=True)
+
+    def _write_bytes(self, pos: int, name: str) -> None:
+        """Let the colour leave as the bytes that it is in the tile. Raises ShadingError for other targets."""
+        if self.interface.target not in ("f16x4", "u8x4") or self.stage != "fragment":
+            there = f"which has no {self.interface.target}: compile for target u8x4"
+            said = there if self.stage == "fragment" else "which fragment programs write"
+            raise ShadingError(pos, f"`{name}` is the colour of the tile, {said}", len(name))
+        self.interface.target = "u8x4"
+
     def _color_before(self, v: ShaderVariable, kind: Numeric) -> Values:
         """Return the colour that the tile had before the pixel: bytes, as the result then is, too."""
-        if self.interface.target not in ("f16x4", "u8x4"):
-            raise ShadingError(v.pos, f"`{v.name}` is the colour of the tile, which has no {self.interface.target}: "
-                               "compile for target u8x4", len(v.name))  # fmt: skip
-        self.interface.target = "u8x4"
+        self._write_bytes(v.pos, v.name)
         got = self.op(TARGET_COLOR)
         got = got if kind.size == 4 else self.op(SWIZZLE("xyzw"[: kind.size]), got)
         return self.convert([got], FLOAT, kind.base)
@@ -252,6 +282,9 @@ class Program(Lowering):
     def _uniform(self, v: ShaderVariable) -> None:
         if v.pos == 0 and not v.read:
             return
+        if v.semantic.startswith("BUFFER"):
+            notes = (f"without `: {v.semantic}` it is one of the default buffer",)
+            raise ShadingError(v.pos, f"`{v.name}`: only the default buffer holds uniforms", len(v.name), notes)
         slots: list[UniformSlot] = []
         self._uniform_of(v, v.name, v.type, slots)
         if not v.assigned:
@@ -274,6 +307,11 @@ class Program(Lowering):
                 continue
             ins = Ins(UNIFORM(s.name, s.element, s.kind), [], (s.kind,), NOWHERE)
             self.mark(parts, ins.out)
+
+    def _keep(self, v: ShaderVariable, name: str) -> None:
+        """Let a parameter stay in the file where the text says so, though nothing reads it."""
+        if self.keeps or "__nostrip" in v.qualifiers:
+            self.interface.kept.add(name)
 
     def _uniform_of(self, v: ShaderVariable, name: str, kind: Type, slots: list[UniformSlot]) -> None:
         """Add a uniform, or those of a structure's fields, to the interface."""
@@ -305,6 +343,7 @@ class Program(Lowering):
             record = ShaderUniform(name, size, base, array)
             read = vector(base, size)
         self.interface.uniforms.append(record)
+        self._keep(v, name)
         slots += [UniformSlot(name, k, read) for k in range(array)]
 
     _sampler = _uniform
@@ -315,6 +354,7 @@ class Program(Lowering):
         unit = v.layout.get("binding") if is_sampler(v.type) else None
         if is_sampler(v.type) and v.semantic.startswith("TEXUNIT") and v.semantic[7:].isdecimal():
             unit = int(v.semantic[7:])
+        self._keep(v, name)
         if kind.kind in ("2d", "cube"):  # others are refused where they are read
             self.interface.samplers.append(ShaderSampler(name, kind.kind, unit, count))
 

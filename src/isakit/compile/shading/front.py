@@ -123,6 +123,9 @@ def _front(
     check = Check(language, stage, sources, built_ins(stage))
     check.columns = _packs_columns(got)
     shader = check.run(declarations)
+    for v in shader.variables:
+        if ("isakit", "raw", "(", v.name, ")") in got.pragmas:
+            v.qualifiers |= {"__regformat"}
     interface = ShaderInterface(stage, target=target, file_names=_file_names(got))
     program = Program(shader, language, interface, sources, varyings)
     program.named = named

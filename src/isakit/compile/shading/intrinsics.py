@@ -33,7 +33,8 @@ transpose = | determinant f:M | any b:B | all b:B | isnan B:F | isinf B:F | fwid
 _CG = """
 frac F:F | rsqrt F:F | rcp F:F | atan F:F | atan2 F:FF | fmod F:FF | lerp F:FFF F:FFf | saturate F:F | mad F:FFF
 log10 F:F | ddx F:F | ddy F:F | mul = | lit 4:fff | clip v:F | asint:floatbits I:F | asuint:floatubits U:F
-asfloat:bitsfloat F:I | isfinite B:F | ldexp F:FF | inverse M:M
+asfloat:bitsfloat F:I | floatToIntBits:floatbits I:F | floatToRawIntBits:floatbits I:F
+intBitsToFloat:bitsfloat F:I | isfinite B:F | ldexp F:FF | inverse M:M
 tex2D:sample 4:S2 4:S222 | tex2Dproj:project3 4:S3 | tex2Dproj:project 4:S4 | tex2Dbias:bias4 4:S4 | tex2Dlod:lod4 4:S4
 tex2Dgrad:sample 4:S222 | texCUBE:sample 4:C3 4:C333 | texCUBEbias:bias4 4:C4 | texCUBElod:lod4 4:C4
 tex1D:sample 4:1f 4:12 4:1ff 4:1fff 4:1ffff | tex1Dlod:lod4 4:14 4:14f | tex1Dbias:bias4 4:14 4:14f

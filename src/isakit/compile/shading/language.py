@@ -101,12 +101,13 @@ CG = Language(
     _cg_types(),
     _words(
         "uniform in out inout const static extern inline varying row_major column_major "
-        "__nostrip __nativecolor __regformat __msaa __msaa2x __msaa4x volatile nointerpolation "
+        "__nostrip __nativecolor __regformat volatile nointerpolation "
         "centroid precise packed"
     ),
-    _words("in out inout uniform const"),
+    _words("in out inout uniform const __nostrip"),
     {"texture": "texture objects", "interface": "interfaces", "class": "classes", "goto": "`goto`",
-     "asm": "assembly", "template": "templates"},
+     "asm": "assembly", "template": "templates",
+     **dict.fromkeys(("__msaa", "__msaa2x", "__msaa4x"), "samples of the tile one by one")},
     product=False,
     converts=True,
     infinite=True,

@@ -147,7 +147,7 @@ class Parser:
             return
         name = self.name("a name")
         if self.on("(") and not qualifiers & {"uniform", "attribute", "varying", "in", "out", "const"}:
-            self.declarations.append(self.function(kind, name))
+            self.declarations.append(self.function(qualifiers, kind, name))
         else:
             self.declarations += self.variables(qualifiers, layout, kind, name)
 
@@ -169,13 +169,11 @@ class Parser:
             elif word in self.language.qualifiers:
                 self.step()
                 qualifiers.add(word)
-                if word in ("__nativecolor", "__msaa", "__msaa2x", "__msaa4x") and not self.on("word"):
-                    break
-                if word == "__regformat" and self.on("("):
-                    self.brackets()
             else:
                 break
         if qualifiers and self.on(";"):
+            if "__nativecolor" in qualifiers:
+                self.unexpected("the program, as `__nativecolor float4 main`")
             self.step()
             return None
         if self.token.text == "struct":
@@ -351,7 +349,7 @@ class Parser:
         self.nested -= 1
         return BracesSyntax(place.pos, 1 + max((i.depth for i in items), default=0), items)
 
-    def function(self, kind: TypeSyntax, name: Token) -> FunctionSyntax:
+    def function(self, qualifiers: frozenset[str], kind: TypeSyntax, name: Token) -> FunctionSyntax:
         """Read a function after its name."""
         parameters: list[VariableSyntax] = []
         self.expect("(")
@@ -362,22 +360,22 @@ class Parser:
             found = self.qualified()
             if found is None:
                 self.unexpected("a parameter")
-            qualifiers, layout, of = found
+            own, layout, of = found
             named = self.on("word") and self.token.text not in _NO_NAMES
             if named:
-                parameters.append(self.variable(qualifiers, layout, of, self.step()))
+                parameters.append(self.variable(own, layout, of, self.step()))
             else:
-                parameters.append(VariableSyntax(of.pos, "", self.sized(of), qualifiers))
+                parameters.append(VariableSyntax(of.pos, "", self.sized(of), own))
             if not self.take(","):
                 break
         self.expect(")", " or `,`")
         self.wanted = "a declaration"
         semantic = self.semantic()
-        if self.take(";"):
-            return FunctionSyntax(name.pos, name.text, kind, parameters, semantic, None)
-        if not self.on("{"):
+        declared = self.take(";")
+        if not declared and not self.on("{"):
             self.unexpected("`{`")
-        return FunctionSyntax(name.pos, name.text, kind, parameters, semantic, self.block())
+        body = None if declared else self.block()
+        return FunctionSyntax(name.pos, name.text, kind, parameters, semantic, qualifiers, body)
 
     # --- statements --------------------------------------------------------------------------------------------------
     def block(self) -> BlockSyntax:

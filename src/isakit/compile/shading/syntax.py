@@ -157,6 +157,7 @@ class FunctionSyntax:
     result: TypeSyntax
     parameters: list[VariableSyntax]
     semantic: tuple[str, int] | None
+    qualifiers: frozenset[str]
     body: BlockSyntax | None
 
 

@@ -302,6 +302,7 @@ class TypedFunction:
     def __init__(self, name: str, result: Type, parameters: list[ShaderVariable], pos: int) -> None:
         self.name, self.result, self.parameters, self.pos = name, result, parameters, pos
         self.semantic: tuple[str, int] | None = None
+        self.qualifiers = frozenset[str]()
         self.body: TypedBlock | None = None
         self.calls: dict[TypedFunction, int] = {}
         """The functions it calls, and the place of one of the calls."""

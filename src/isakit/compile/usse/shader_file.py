@@ -187,7 +187,7 @@ class ShaderCompilation:
         self.used |= inputs
 
     def _kept(self, name: str) -> bool:
-        return name in self.used or self.interface.keep_unused
+        return name in self.used or name in self.interface.kept
 
     def _attributes(self) -> int:
         """Add the attributes; return the number of primary attributes.
@@ -205,9 +205,9 @@ class ShaderCompilation:
                 self.plan.inputs[i.name] = end, 1
                 end += 1
                 continue
-            used = mask if i.type == "f32" else sum(1 << k for k in range(4) if mask >> 2 * k & 3)
+            used = sum(1 << k for k in range(4) if mask >> 2 * k & 3) if i.type == "f16" else mask
             name = self.interface.named(i.name)
-            register = self.builder.attribute(name, i.type, 4, array=i.array, used=used, semantic=i.semantic)
+            register = self.builder.attribute(name, i.type, 4, array=i.array, used=used, semantic=i.semantic, raw=i.raw)
             size = words(f"{i.type}x4") * i.array
             self.plan.inputs[i.name] = register, size
             end = max(end, register + size)

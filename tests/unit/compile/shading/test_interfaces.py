@@ -116,3 +116,58 @@ def test_the_colour_of_the_tile_has_one_format() -> None:
     text = "float4 main(float4 last : FRAGCOLOR) : COLOR { return last; }"
     with pytest.raises(CompileError, match="which has no f32x4"):
         isakit.compile_shader(text, stage="fragment", language="cg", target="f32x4")
+
+
+@pytest.mark.parametrize("where", ["float2 __nostrip spare", "__nostrip float2 spare"])
+def test_parameters_that_nobody_reads_stay_where_the_text_says_so(where: str) -> None:
+    text = f"""void main(float4 at, {where}, float2 gone, __nostrip uniform float4 tint, uniform float4 out_of_use,
+    uniform sampler2D unread, out float4 p : POSITION) {{ p = at; }}"""
+    shader = isakit.compile_shader(text, stage="vertex", language="cg")
+    assert [p.name for p in shader.parameters] == ["at", "spare", "tint"]
+    assert shader.file.varyings.attribute_registers == 0xF
+    everything = isakit.compile_shader(text.replace("void", "void __nostrip"), stage="vertex", language="cg")
+    assert [p.name for p in everything.parameters] == ["at", "spare", "gone", "tint", "out_of_use", "unread"]
+
+
+def test_attributes_whose_bytes_come_as_they_are() -> None:
+    """The words of a vertex, not numbers made of them: floats and integers."""
+    text = """void main(__regformat int4 i : TEXCOORD0, __regformat unsigned int u,
+    __regformat float2 f, out float4 p : POSITION, out float4 t : TEXCOORD0) {
+      p = float4(i >> 4); t = intBitsToFloat(i) + float4(f, float(u), floatToIntBits(f.x) == 0x40200000); }"""
+    shader = isakit.compile_shader(text, stage="vertex", language="cg")
+    assert shader.file.varyings.untyped_registers == 0b0011_0001_1111
+    i = np.array([[0x3FC00000, 0x40000000, -1 << 31, 0]], np.int32)
+    given = {"i": i, "u": np.full((1, 4), 7, np.uint32), "f": np.array([[2.5, 3, 0, 0]], np.float32)}
+    got = isakit.usse.run(shader, attributes=given)
+    assert np.array_equal(got["position"], i >> 4)
+    assert np.array_equal(got["texcoord0"], [[1.5 + 2.5, 2 + 3, 7, 1]])
+    again = isakit.compile_shader(glsl(shader), stage="vertex", language="glsl")
+    assert again.file.varyings.untyped_registers == shader.file.varyings.untyped_registers
+    same = compare_shaders(shader, again, count=16)
+    assert same, same.differences
+
+
+@pytest.mark.parametrize(
+    ("text", "stage", "message"),
+    [
+        ("float4 main(__regformat float4 a : TEXCOORD0) : COLOR { return a; }", "fragment", "only attributes"),
+        ("__regformat half4 main(half4 a : TEXCOORD0) : COLOR { return a; }", "fragment", "only attributes"),
+        ("void main(__regformat half4 a, out float4 p : POSITION) { p = a; }", "vertex", "float, int or unsigned int"),
+        ("void main(uniform float4 a : BUFFER[1], out float4 p : POSITION) { p = a; }", "vertex", "default buffer"),
+        ("__nativecolor void main(float4 a, out float4 p : POSITION) { p = a; }", "vertex", "fragment programs"),
+        ("__nativecolor;\nfloat4 main() : COLOR { return 1; }", "fragment", "__nativecolor float4 main"),
+        ("__msaa4x float4 main() : COLOR { return 1; }", "fragment", "samples of the tile one by one"),
+    ],
+)
+def test_words_of_the_vita_where_they_mean_nothing(text: str, stage: str, message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        isakit.compile_shader(text, stage=stage, language="cg")
+
+
+def test_native_colour_is_written_as_bytes() -> None:
+    text = "__nativecolor half4 main(half4 a : COLOR) : COLOR { return a; }"
+    shader = isakit.compile_shader(text, stage="fragment", language="cg")
+    assert shader.file.flags & NATIVE
+    assert np.array_equal(
+        isakit.usse.run(shader, varyings={"color0": [[0, 0.25, 1, 2]]})["color"] * 255, [[0, 64, 255, 255]]
+    )
