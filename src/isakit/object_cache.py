@@ -121,7 +121,7 @@ class _Folder:
             raise PermissionError(reason)
 
     def close(self) -> None:
-        """Let go of it."""
+        """Close the folder's descriptor."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -181,7 +181,7 @@ class _Folder:
         return _Folder(self.path / name, self)
 
     def sync(self) -> None:
-        """Make the names in it last."""
+        """Flush the folder's entries to the disk."""
         if self._descriptor is not None:
             os.fsync(self._descriptor)
 

@@ -249,7 +249,7 @@ def on_terminal() -> bool:
 
 
 def _unseen(**_: int) -> None:
-    """Show nothing."""
+    """Replace a progress bar where nobody can see it."""
 
 
 @contextmanager

@@ -27,7 +27,7 @@ class Encoded:
 
     @property
     def units(self) -> int:
-        """Size in units."""
+        """Size of the encoding, in units of code."""
         return self.form.units
 
 

@@ -31,7 +31,7 @@ class IrBuilder:
         self.shared: dict[tuple[Hashable, ...], Ins] = {}
 
     def enter(self, block: Block) -> None:
-        """Go on in another block."""
+        """Append to `block` from now on."""
         self.block = block
         self.shared = {}
 
@@ -69,7 +69,7 @@ class IrBuilder:
 
     # --- 64-bit integers as pairs of words ---------------------------------------------------------------------------
     def add64(self, a: tuple[IrValue, IrValue], b: tuple[IrValue, IrValue]) -> tuple[IrValue, IrValue]:
-        """Add pairs."""
+        """Add 64-bit integers that are pairs of words."""
         if all(isinstance(v, Const) for v in (*a, *b)):
             return words64(value64(a) + value64(b))
         if isinstance(b[0], Const) and b[0].value == 0:
@@ -80,7 +80,7 @@ class IrBuilder:
         return low, self.both(ADC, a[1], b[1], carry)[0]
 
     def sub64(self, a: tuple[IrValue, IrValue], b: tuple[IrValue, IrValue]) -> tuple[IrValue, IrValue]:
-        """Subtract pairs."""
+        """Subtract 64-bit integers that are pairs of words."""
         if isinstance(b[0], Const) and isinstance(b[1], Const):
             return self.add64(a, words64(-value64(b)))
         low, carry = self.both(SUBX, a[0], b[0])

@@ -102,7 +102,7 @@ def simplify(op: AnyOp, args: Args, attrs: Attrs) -> Better | None:
 
 
 def _commuted(op: AnyOp, args: Args, values: Values, attrs: Attrs) -> Better | None:
-    """Put constants second."""
+    """Put the constant operand of a commutative operation second."""
     return (Operation(op, attrs), [args[1], args[0]]) if values[0] is not None and values[1] is None else None
 
 

@@ -58,7 +58,7 @@ class MessageSink(Protocol):
         ...
 
     def flush(self) -> object:
-        """Send them."""
+        """Send the messages that are queued."""
         ...
 
 

@@ -101,7 +101,7 @@ class SocketWriter:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def write(self, data: bytes) -> int:
-        """Send all of it."""
+        """Send all bytes."""
         rest = memoryview(data)
         end = time.monotonic() + SECONDS
         while rest:

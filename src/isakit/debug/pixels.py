@@ -127,7 +127,7 @@ class WatchedPipeline(Pipeline):
     """A pipeline that keeps the fragments of one pixel."""
 
     def watch(self, x: int, y: int) -> None:
-        """Say which pixel."""
+        """Watch pixel (x, y) of the draws that follow."""
         self._place = x, y
         self.number = 0
         self.watching = True

@@ -67,7 +67,7 @@ class ProgramSession(Session):
         self.stop = self._stopped("start", f"{kernel} begins" if kernel else _NOTHING_RUNS)
 
     def leave(self) -> None:
-        """Stand between launches."""
+        """Leave the launch: the program runs until its next one."""
         self.begin(*self._nothing, "")
 
     def forget(self) -> None:

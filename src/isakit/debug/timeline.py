@@ -45,7 +45,7 @@ class Checkpoint:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size of the checkpoint in bytes."""
         return len(self.saved[0].data)
 
 

@@ -64,7 +64,7 @@ class LoopTerms:
 
     @property
     def everything(self) -> list[Term]:
-        """All its terms."""
+        """All terms of the shader."""
         return [*self.outside, *self.body, *(t for x in self.inner for t in x.everything)]
 
     def used(self, names: set[str]) -> LoopTerms:

@@ -62,7 +62,7 @@ class Path:
         return None
 
     def value(self) -> Value:
-        """Return 1 on the path."""
+        """Return a condition that is 1 where the path is taken."""
         out = u1(0)
         for term in sorted(self.terms.values(), key=len):
             out = out | all_of([c if wanted else ~c for c, wanted in term])

@@ -70,7 +70,7 @@ class _RecordingOperand:
         return self._hole
 
     def write(self, value: Value, *args: Any, **facts: Any) -> None:
-        """Note the write."""
+        """Record that the value was written."""
         when = facts.pop("when", None)
         if args:
             when, *more = args

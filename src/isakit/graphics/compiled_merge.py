@@ -77,7 +77,7 @@ class _Merge:
         self._registers: dict[int, TracedArray] = {}
 
     def written(self) -> QuadFunction:
-        """Write all of it."""
+        """Write the whole function and return it."""
         q, f, b, code = self.q, self.f, self.b, self.code
         x4, y4 = f.quads("x"), f.quads("y")
         state = self._state()

@@ -34,7 +34,7 @@ class RenderTarget:
 
     @property
     def format(self) -> str:
-        """Name of the format."""
+        """Name of the target's format."""
         return self.color_format.name
 
     @property

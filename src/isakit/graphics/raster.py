@@ -48,7 +48,7 @@ class Quads:
         return len(self.x)
 
     def part(self, start: int, stop: int) -> Quads:
-        """Return some of them."""
+        """Return the quads from `start` to `stop`."""
         here = slice(start, stop)
         samples = None if self.samples is None else self.samples[here]
         return Quads(self.x[here], self.y[here], self.covered[here], self.primitive[here], samples)

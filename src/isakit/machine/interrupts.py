@@ -72,13 +72,13 @@ class Deferred:
             raise
 
     def restore(self) -> None:
-        """Give the handlers back."""
+        """Restore the handlers of before."""
         for n, handler in self._handlers:
             _system.signal(n, handler)
         self._handlers = []
 
     def check(self) -> None:
-        """Raise what waits."""
+        """Raise the exception that was deferred, if there is one."""
         pending, self.pending = self.pending, None
         if pending is not None:
             raise pending

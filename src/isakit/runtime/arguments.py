@@ -56,7 +56,7 @@ class Passed:
             self.release()
 
     def release(self) -> None:
-        """Free the buffers."""
+        """Free the buffers of the arguments."""
         for _, buffer in self.arrays:
             buffer.free()
         self.arrays = []

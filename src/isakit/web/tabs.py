@@ -90,7 +90,7 @@ class TabWorker:
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """Id of the worker's process."""
         return 0 if self._process is None else self._process.pid
 
     async def ask(self, verb: str, fields: JsonObject) -> JsonObject:
@@ -138,7 +138,7 @@ class TabWorker:
                 return
 
     def interrupt(self) -> None:
-        """Interrupt what it does."""
+        """Interrupt the call that the worker executes."""
         if self._process is not None and self.running:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(signal.SIGINT)

@@ -241,7 +241,7 @@ class MBlock:
         self.edges: dict[MBlock, list[Note]] = {}
 
     def note(self, notes: list[Note]) -> None:
-        """Add notes at the end."""
+        """Append notes behind the last instruction."""
         (self.ins[-1].after if self.ins else self.notes).extend(notes)
 
     def __repr__(self) -> str:

@@ -169,7 +169,7 @@ class PtxVariable:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Size of the type in bytes."""
         return SIZES[self.type] * self.count
 
 

@@ -19,12 +19,12 @@ class Scalar:
 
     @property
     def is_float(self) -> bool:
-        """f32 or f64."""
+        """True if it is f32 or f64."""
         return self.name[0] == "f"
 
     @property
     def signed(self) -> bool:
-        """A signed integer."""
+        """True if it is a signed integer."""
         return self.name[0] == "i"
 
     def __getitem__(self, index: slice | tuple[slice, ...]) -> Pointer:

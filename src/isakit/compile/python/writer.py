@@ -205,7 +205,7 @@ class Writer:
             self.lines[-1] += f", !llvm.loop !{k}"
 
     def branch(self, p: TypedValue, yes: str, no: str) -> None:
-        """Go to one of two blocks."""
+        """Branch to `yes` where `p` is true, else to `no`."""
         self.line(f"br i1 {p.text}, label %{yes}, label %{no}")
         self.done = True
 

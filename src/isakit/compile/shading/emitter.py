@@ -220,7 +220,7 @@ class Emitter:
         return self.op(PNOT, a)
 
     def choose(self, p: IrValue, a: IrValue, b: IrValue) -> IrValue:
-        """Choose between two values."""
+        """Return `a` where `p` is true, else `b`."""
         if isinstance(p, Const):
             return a if p.value & 1 else b
         if a is b:

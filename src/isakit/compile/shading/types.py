@@ -46,12 +46,12 @@ class Numeric(Type):
 
     @property
     def is_scalar(self) -> bool:
-        """One component."""
+        """True if it has one component."""
         return self.size == 1 and not self.vectors
 
     @property
     def is_matrix(self) -> bool:
-        """A matrix."""
+        """True if it is a matrix."""
         return self.vectors > 0
 
     @property
@@ -61,7 +61,7 @@ class Numeric(Type):
 
     @property
     def is_bool(self) -> bool:
-        """Of bools."""
+        """True if its components are bools."""
         return self.base.kind == "bool"
 
     @property

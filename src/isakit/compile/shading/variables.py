@@ -174,7 +174,7 @@ class Variables(Emitter):
         return len(self.function.blocks) - 1
 
     def fork(self, p: IrValue, yes: Meeting, no: Meeting) -> None:
-        """Branch."""
+        """End the block: go to `yes` where `p` is true, else to `no`."""
         self.b.block.term = ("branch", p, False, yes.block, no.block)
         for m in (yes, no):
             m.known.append(dict(self.known))

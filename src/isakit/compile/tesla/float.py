@@ -89,7 +89,7 @@ def extreme(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 @rule(CMPF, folds=Folds.PAIR)
 def compare(s: TeslaSelection, i: Ins, attrs: CompareFloat) -> None:
-    """Compare."""
+    """Compare floats."""
     a, b, swapped = s.pair(i)
     cond, absolute = attrs.cond, _word("abs", attrs.abs1)
     if swapped:
@@ -183,6 +183,6 @@ def extreme_double(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 @rule(CMPD)
 def compare_double(s: TeslaSelection, i: Ins, attrs: CompareDouble) -> None:
-    """Compare."""
+    """Compare doubles."""
     a, b = (s.reg(v) for v in i.args)
     s.set(i, hw.SET_F64, cond=attrs.cond, src1=a, src2=b)

@@ -41,7 +41,7 @@ def of_a_constant(s: TeslaSelection, i: Ins) -> bool:
 
 @rule(ADDR, when=of_a_constant, priority=1)
 def constant_address(s: TeslaSelection, i: Ins, attrs: AddressShift) -> None:
-    """Take the number."""
+    """Load a constant address into $aN."""
     value = i.args[0]
     assert isinstance(value, Const)
     offset = (value.value << attrs.shift) + attrs.step & 0xFFFF

@@ -79,7 +79,7 @@ def made_by_comparison(s: TeslaSelection, i: Ins) -> bool:
 
 @rule(MASK, when=made_by_comparison, priority=1)
 def mask_of_comparison(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Need nothing."""
+    """Emit nothing: the comparison has made the mask."""
 
 
 @rule(MASK)

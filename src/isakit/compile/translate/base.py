@@ -158,7 +158,7 @@ class Base:
         return self.function.make()
 
     def go(self, block: Block) -> None:
-        """Go on in a block."""
+        """Append to `block` from now on."""
         block.loc = self.b.loc
         self.function.blocks.append(block)
         self.b.enter(block)
@@ -304,7 +304,7 @@ class Base:
         raise self.refuse(f"`{r.name}` is too narrow: it has type .{r.type}", operand)
 
     def special(self, name: Name) -> IrValue:
-        """Return a special register."""
+        """Return the value of a special register of PTX."""
         text, b = name.text, self.b
         if text in HEADER:
             return b.op(PARAM(offset=HEADER[text], mode="u16"))

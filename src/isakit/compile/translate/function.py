@@ -341,7 +341,7 @@ class Translator(Integer, Floats, Barriers):
             self.go(self.new_block())
 
     def leave(self) -> None:
-        """Leave the function."""
+        """End the block: go behind the call that was inlined, or exit the kernel."""
         if self.frame and self.returns:
             self.b.block.term = ("jump", self.returns[-1])
         else:

@@ -121,7 +121,7 @@ class ShaderCompilation:
         return self.interface.stage == "vertex"
 
     def run(self) -> CompiledShader:
-        """Compile it."""
+        """Compile the shader to a file."""
         f, interface = self.f, self.interface
         fetches: list[Fetch] = []
         if not self.vertex and interface.target not in TARGETS:

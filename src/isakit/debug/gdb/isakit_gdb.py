@@ -57,7 +57,7 @@ class WarpCommand(gdb.Command):
         super().__init__("warp", gdb.COMMAND_DATA)
 
     def invoke(self, argument, from_tty):
-        """Switch, and show."""
+        """Switch to the thread that the argument names, and show it."""
         words = argument.split()
         if words:
             go_to(int(words[0], 0))
@@ -123,7 +123,7 @@ class LabelFunction(gdb.Function):
         super().__init__("label")
 
     def invoke(self, name):
-        """Ask the server."""
+        """Ask the server for the value of the name."""
         return int(monitor("label " + name.string()), 0)
 
 

@@ -75,7 +75,7 @@ class TracedArray(NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of an array of all lanes."""
+        """Shape of an array with an element for each lane."""
         return (LANES,)
 
     def __len__(self) -> int:

@@ -265,7 +265,7 @@ class Builder:
         return self._value(text, type)
 
     def store(self, value: Ref, p: Ref, align: int = 0, *, volatile: bool = False) -> None:
-        """Put a value to an address."""
+        """Store a value at an address."""
         text = f"  store {'volatile ' if volatile else ''}{value.type.text} {value.text}, ptr {_pointer(p).text}"
         self.lines.append(f"{text}, align {align}" if align else text)
 

@@ -80,7 +80,7 @@ def one_nan(low: ValueLowering, r: Ref) -> Ref:
 
 
 def _is_zero(low: ValueLowering, a: Ref) -> Ref:
-    """Zero or denormal."""
+    """Return whether floats are zeros or denormals, i1."""
     exponent = low.op("and", a, low.constant(0x7F800000, 32))
     return low.compare("eq", exponent, low.constant(0, 32))
 

@@ -73,7 +73,7 @@ class Heap:
             self.device.memory.free(address)
 
     def clear(self) -> None:
-        """Give everything back."""
+        """Free all blocks."""
         for address in list(self._starts):
             self.free(address)
 

@@ -100,7 +100,7 @@ class ChannelFormat:
 
     @property
     def count(self) -> int:
-        """Components."""
+        """Number of components of a texel."""
         return sum(n > 0 for n in self.bits)
 
     @property

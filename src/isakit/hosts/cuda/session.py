@@ -106,7 +106,7 @@ class Session(ProcessDevice):
         self._retained = 0
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory of the session."""
         self.modules.clear()
         self.functions.clear()
         self.variables.clear()

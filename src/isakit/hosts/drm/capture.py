@@ -38,7 +38,7 @@ SEGMENT = struct.Struct("<QQ")
 """Of a push, after the number of the channel: address, bytes."""
 MOST_RECORD = 1 << 24
 FLUSH_SECONDS = 1.0
-"""How often a capture is made readable up to the last push: nobody may be left to close it."""
+"""Seconds after which a capture is made readable up to its last push: nobody may be left to close it."""
 Kind = Literal["allocate", "free", "write", "object", "channel", "push"]
 KINDS: tuple[Kind, ...] = ("allocate", "free", "write", "object", "channel", "push")
 

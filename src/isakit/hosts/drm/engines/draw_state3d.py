@@ -151,7 +151,7 @@ class State3D(Engine):
 
     @derived("STENCIL_*")
     def stencils(self) -> tuple[Stencil, Stencil] | None:
-        """Front and back."""
+        """Stencil tests of front and back faces."""
         if not self.on("STENCIL_ENABLE"):
             return None
         front = self._stencil("FRONT")
@@ -180,7 +180,7 @@ class State3D(Engine):
 
     @derived("BLEND_*", "IBLEND_*")
     def blends(self) -> tuple[Blend | None, ...]:
-        """One per target."""
+        """Blending of each target."""
         common = self.on("BLEND_ENABLE_COMMON")
         out: list[Blend | None] = []
         for i in range(TARGETS):
@@ -194,7 +194,7 @@ class State3D(Engine):
 
     @derived("COLOR_MASK*")
     def color_masks(self) -> tuple[tuple[bool, bool, bool, bool], ...]:
-        """One per target."""
+        """Channels of each target that are written."""
         common = self.on("COLOR_MASK_COMMON")
         words = [self.get("COLOR_MASK", 0 if common else i) for i in range(TARGETS)]
         return tuple((bool(w.R), bool(w.G), bool(w.B), bool(w.A)) for w in words)

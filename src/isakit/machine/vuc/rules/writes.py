@@ -28,7 +28,7 @@ def place(core: CoreRecord, at: u32, visible: u64, lands: u64, kind: u32, index:
 
 @external
 def act(core: CoreRecord, entry: QueueEntry) -> None:
-    """Do what an event does."""
+    """Call the function of an event that is due."""
     entry.value()  # type: ignore[operator]
 
 

@@ -131,7 +131,7 @@ def _stopped(b: Builder) -> None:
 
 
 def add_functions(module: LlvmModule, target: Host, choices: Choices, routines: Iterable[AnyRoutine] = SHARED) -> None:
-    """Add them to a module."""
+    """Add the functions of the control rules to a module."""
     specials = {
         turns.run_warp: _run_warp,
         interpreter.execute: _execute,
