@@ -408,14 +408,20 @@ def _widened(build: IrBuilder, v: IrValue, mine: list[int], kind: str) -> IrValu
 
 
 def predicate_discards(f: Function) -> None:
-    """Replace a branch around a block that only discards by a predicated discard."""
+    """Replace a branch around a block that only discards by a predicated discard.
+
+    Where the other way is one block, a discarded pixel takes it, too: nobody sees what it computes.
+    """
     for b in f.blocks:
         if b.term[0] != "branch":
             continue
         _, p, inverted, yes, no = b.term
         for side, other, opposite in ((yes, no, inverted), (no, yes, not inverted)):
-            alone = side.preds == [b] and not side.phis and side.term == ("jump", other) and not other.phis
-            if alone and len(side.ins) == 1 and side.ins[0].op is DISCARD and isinstance(side.ins[0].args[0], Const):
+            alone = side.preds == [b] and not side.phis and side.term[0] == "jump" and len(side.ins) == 1
+            if not alone or side.ins[0].op is not DISCARD or not isinstance(side.ins[0].args[0], Const):
+                continue
+            join = side.term[1]
+            if not other.phis if join is other else other.preds == [b] and other.term == ("jump", join):
                 build = IrBuilder(f, b)
                 build.loc = side.ins[0].loc
                 build.emit(DISCARD, [build.op(PNOT, p) if opposite else p], ())

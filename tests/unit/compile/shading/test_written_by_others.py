@@ -251,3 +251,21 @@ def test_what_no_program_can_ask_is_said(name: str) -> None:
     text = f"uniform sampler2D s; void main() {{ gl_FragColor = vec4({name}); }}"
     with pytest.raises(CompileError, match="a program cannot ask this of a texture: give it as a uniform"):
         isakit.compile_shader(text, stage="fragment", language="glsl")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "if (c.a > 0.5) return c; else discard;",
+        "if (c.a > 0.5) return c; discard;",
+        "if (c.a <= 0.5) { discard; } else { c += c; } return c / 2;",
+    ],
+)
+def test_what_is_left_after_a_test_of_alpha_needs_no_branch(body: str) -> None:
+    text = f"float4 main(float4 v : TEXCOORD0) : COLOR {{ float4 c = v * 2; {body} }}"
+    shader = isakit.compile_shader(text, stage="fragment", language="cg", target="f32x4")
+    assert not any(" br " in f" {i.text} " for i in shader.primary)
+    v = np.array([[1, 2, 3, 0.2], [1, 2, 3, 0.4]], np.float32)
+    got = isakit.usse.run(shader, varyings={"texcoord0": v})
+    assert list(got["discard"]) == [True, False]
+    assert np.array_equal(got["color"][1], v[1] * 2)
