@@ -106,7 +106,7 @@ def _reached(i: Instruction) -> list[tuple[str, int]]:
     """Yield (register file, one more than the highest register) of every operand that names its register."""
     out: list[tuple[str, int]] = []
     assert i.form is not None
-    repeats = re.search(r"\brepeat (\d+)", i.text)
+    repeats = re.search(r"\brepeat (\d+)", _text(i, "rpt"))
     more = int(repeats[1]) if repeats else 1
     for name, part in i.form.parts.items():
         m = _REGISTER.match(text_of(part, i.word))

@@ -157,15 +157,24 @@ class Allocation:
                     near[u].discard(n)
                 near[n] = set()
         self.left_out |= gone
-        self.colors.clear()
 
     def color(self) -> list[VReg]:
-        """Give every register a colour; those that got none come back."""
+        """Give every register a colour; those that got none come back.
+
+        Those before the first one that has been left out since the last time keep what they got.
+        """
         near, first = self.graph.near, self.first
-        failed: list[VReg] = []
+        start = next((k for k, v in enumerate(self._order) if v in self.colors and v in self.left_out), 0)
+        failed: list[VReg] = [v for v in self._order[:start] if v not in self.colors and v not in self.left_out]
         held = [0] * len(near)
         """The register of each unit that has one, as a bit."""
-        for v in self._order:
+        for v in self._order[:start]:
+            if (c := self.colors.get(v)) is not None:
+                for k in range(v.size):
+                    held[first[v] + k] = 1 << c + k
+        for v in self._order[start:]:
+            self.colors.pop(v, None)
+        for v in self._order[start:]:
             if v in self.left_out:
                 continue
             x = first[v]

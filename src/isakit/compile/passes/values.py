@@ -64,7 +64,8 @@ def _once(f: Function) -> bool:
         b.phis = _distinct(kept, replaced)
         new: list[Ins] = []
         for i in b.ins:
-            i.args = [final(a) for a in i.args]
+            if replaced:
+                i.args = [final(a) for a in i.args]
             if i.op.effect is not Effect.NONE:
                 new.append(i)
                 continue

@@ -173,10 +173,9 @@ class ProgramCode:
 
 
 def optimized(f: Function, passes: tuple[Pass, ...] = EARLY + LATE) -> Function:
-    """Bring a function into the form that selection takes, and check it once."""
+    """Bring a function into the form that selection takes."""
     for step in passes:
         step(f)
-    verify(f, f"the passes up to {passes[-1].__name__}")
     return f
 
 
@@ -189,6 +188,7 @@ def compile_program(
     registers has the chip none that its files are known to describe. Raises RegisterPressureError.
     """
     evicted = set[IrValue]() if evicted is None else evicted
+    verify(f, "all passes")
     for remedy in (*REMEDIES, None):
         try:
             return _attempt(f, plan, registers, literals, evicted)
@@ -278,8 +278,10 @@ def _crowded(m: MFunction, target: UsseTarget, s: UsseSelection) -> set[IrValue]
     attempt = Allocation(m, target, target.general.count, INTERNAL.file)
     attempt.merge()
     owners = {r: v for v, r in s.vregs.items() if r.cls is INTERNAL}
-    near, first, owner = attempt.graph.near, attempt.first, attempt.graph.live.owner
+    near, first = attempt.graph.near, attempt.first
+    of = [v for v, _ in attempt.graph.live.owner]
     reads: dict[VReg, int] = {}
+    prices: dict[VReg, tuple[float, int]] = {}
     failed = attempt.color()
     for b in m.blocks if failed else ():
         for i in b.ins:
@@ -287,12 +289,15 @@ def _crowded(m: MFunction, target: UsseTarget, s: UsseSelection) -> set[IrValue]
                 reads[r.v] = reads.get(r.v, 0) + 1
 
     def price(w: VReg) -> tuple[float, int]:
-        return reads.get(w, 0) / (1 + sum(len(near[first[w] + k]) for k in range(w.size))), w.number
+        if w not in prices:
+            prices[w] = reads.get(w, 0) / (1 + sum(len(near[first[w] + k]) for k in range(w.size))), w.number
+        return prices[w]
 
     while failed:
         chosen: set[VReg] = set()
+        prices.clear()
         for v in failed:
-            rivals = {w for w in (v, *(owner[u][0] for k in range(v.size) for u in near[first[v] + k])) if w in owners}
+            rivals = owners.keys() & {v, *[of[u] for k in range(v.size) for u in near[first[v] + k]]}
             if not rivals:
                 return {owners[w] for w in attempt.left_out} or None
             if chosen.isdisjoint(rivals):
