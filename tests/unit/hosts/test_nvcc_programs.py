@@ -450,3 +450,21 @@ def test_programs_mention_surfaces_and_the_driver_s_part_of_opengl(kernel: Path)
     )
     nvcc("-o", "m", "m.cu", "-lcuda", folder=kernel)
     isakit("cuda", "--", "./m", folder=kernel)
+
+
+def test_programs_name_errors_of_later_toolkits_beside_those_of_their_time(kernel: Path) -> None:
+    (kernel / "e.cu").write_text("""#include <cuda.h>
+const char *driver(CUresult e)
+{
+    switch (e) {
+    case CUDA_ERROR_LAUNCH_FAILED: return "failed";
+    case CUDA_ERROR_ILLEGAL_ADDRESS: return "address";
+    case CUDA_ERROR_NVLINK_UNCORRECTABLE: case CUDA_ERROR_JIT_COMPILER_NOT_FOUND: return "later";
+    case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: return "large";
+    default: return "";
+    }
+}
+static_assert(cudaErrorIllegalAddress == 77 && cudaErrorNvlinkUncorrectable == 80, "");
+static_assert(cudaErrorJitCompilerNotFound == 81 && cudaErrorCooperativeLaunchTooLarge == 82, "");
+""")
+    nvcc("-c", "e.cu", folder=kernel)

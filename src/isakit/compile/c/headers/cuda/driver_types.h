@@ -91,6 +91,9 @@ enum cudaError {
     cudaErrorIllegalAddress = 77,
     cudaErrorInvalidPtx = 78,
     cudaErrorInvalidGraphicsContext = 79,
+    cudaErrorNvlinkUncorrectable = 80,
+    cudaErrorJitCompilerNotFound = 81,
+    cudaErrorCooperativeLaunchTooLarge = 82,
     cudaErrorStartupFailure = 127,
     cudaErrorApiFailureBase = 10000
 };
