@@ -6,7 +6,7 @@ Kernels compute them on a simulated chip; NumPy's extended precision, or Python'
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any
@@ -26,8 +26,7 @@ class MathFunction:
     """One function: its name without `f`, the largest error it may have (floats, doubles), what is right, and where
     arguments are taken from.
 
-    The bounds are those of the CUDA C Programming Guide 5.0, appendix C, but for expm1, sinh, cosh and tanh of doubles,
-    where the guide has 1.
+    The bounds are those of the CUDA C Programming Guide 5.0, appendix C; of rhypot, those of later ones.
     """
 
     name: str
@@ -35,6 +34,12 @@ class MathFunction:
     double: float
     right: Callable[..., Wide]
     ranges: tuple[tuple[float, float], ...]
+    wider: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def ranges_of_doubles(self) -> tuple[tuple[float, float], ...]:
+        """Return where arguments of doubles are taken from."""
+        return self.wider or self.ranges
 
 
 def _from_math(function: Callable[[float], float]) -> Callable[[Wide], Wide]:
@@ -58,12 +63,12 @@ FUNCTIONS: tuple[MathFunction, ...] = (
     MathFunction("sqrt", 0.5, 0.5, np.sqrt, ((0, 1e30),)),
     MathFunction("rsqrt", 2, 1, lambda x: 1 / np.sqrt(x), ((1e-30, 1e30),)),
     MathFunction("cbrt", 1, 1, np.cbrt, ((-1e30, 1e30), (-9, 9))),
-    MathFunction("exp", 2, 1, np.exp, ((-87, 88), (-1, 1))),
-    MathFunction("exp2", 2, 1, np.exp2, ((-126, 127), (-1, 1))),
-    MathFunction("exp10", 2, 1, lambda x: np.power(np.longdouble(10), x), ((-37, 38),)),
-    MathFunction("expm1", 1, 2, np.expm1, ((-20, 88), (-1, 1), (-1e-3, 1e-3))),
-    MathFunction("log", 1, 1, np.log, ((1e-37, 1e38), (0.4, 2.5))),
-    MathFunction("log2", 3, 1, np.log2, ((1e-37, 1e38), (0.4, 2.5))),
+    MathFunction("exp", 2, 1, np.exp, ((-87, 88), (-1, 1)), ((-745, 709), (-1, 1))),
+    MathFunction("exp2", 2, 1, np.exp2, ((-126, 127), (-1, 1)), ((-1074, 1023), (-1, 1))),
+    MathFunction("exp10", 2, 1, lambda x: np.power(np.longdouble(10), x), ((-37, 38),), ((-323, 308), (-1, 1))),
+    MathFunction("expm1", 1, 1, np.expm1, ((-20, 88), (-1, 1), (-1e-3, 1e-3)), ((-40, 709), (-1, 1), (-1e-3, 1e-3))),
+    MathFunction("log", 1, 1, np.log, ((1e-37, 1e38), (0.4, 2.5)), ((0, 1e308), (0.4, 2.5))),
+    MathFunction("log2", 3, 1, np.log2, ((1e-37, 1e38), (0.4, 2.5)), ((0, 1e308), (0.4, 2.5))),
     MathFunction("log10", 3, 1, np.log10, ((1e-37, 1e38), (0.4, 2.5))),
     MathFunction("log1p", 2, 1, np.log1p, ((-0.999, 10), (-1e-3, 1e-3), (1, 1e30))),
     MathFunction("sin", 2, 2, np.sin, ((-10, 10), _ANGLES)),
@@ -74,14 +79,14 @@ FUNCTIONS: tuple[MathFunction, ...] = (
     MathFunction("asin", 4, 2, np.arcsin, ((-1, 1),)),
     MathFunction("acos", 3, 2, np.arccos, ((-1, 1),)),
     MathFunction("atan", 2, 2, np.arctan, ((-10, 10), (-1e10, 1e10))),
-    MathFunction("sinh", 3, 2, np.sinh, ((-88, 88), (-2, 2))),
-    MathFunction("cosh", 2, 2, np.cosh, ((-88, 88), (-2, 2))),
-    MathFunction("tanh", 2, 2, np.tanh, ((-10, 10), (-1, 1))),
-    MathFunction("asinh", 3, 2, np.arcsinh, ((-1e6, 1e6), (-2, 2))),
-    MathFunction("acosh", 4, 2, np.arccosh, ((1, 1e6), (1, 2))),
+    MathFunction("sinh", 3, 1, np.sinh, ((-88, 88), (-2, 2)), ((-710, 710), (-2, 2))),
+    MathFunction("cosh", 2, 1, np.cosh, ((-88, 88), (-2, 2)), ((-710, 710), (-2, 2))),
+    MathFunction("tanh", 2, 1, np.tanh, ((-10, 10), (-1, 1))),
+    MathFunction("asinh", 3, 2, np.arcsinh, ((-1e6, 1e6), (-2, 2)), ((-1e18, 1e18), (-2, 2))),
+    MathFunction("acosh", 4, 2, np.arccosh, ((1, 1e6), (1, 2)), ((1, 1e18), (1, 2))),
     MathFunction("atanh", 3, 2, np.arctanh, ((-1, 1), (-0.1, 0.1))),
     MathFunction("erf", 3, 2, _from_math(math.erf), ((-5, 5), (-1, 1))),
-    MathFunction("erfc", 6, 5, _from_math(math.erfc), ((-5, 9), (-1, 1))),
+    MathFunction("erfc", 6, 5, _from_math(math.erfc), ((-5, 9), (-1, 1)), ((-5, 27), (-1, 1))),
 )
 
 
@@ -160,25 +165,34 @@ def _bessel(order: int, second: bool = False) -> Callable[[Wide], Wide]:
 
 
 SINGLES: tuple[MathFunction, ...] = (
-    MathFunction("rcbrt", 2, 0, lambda x: 1 / np.cbrt(x), ((-1e30, 1e30), (-9, 9))),
-    MathFunction("erfinv", 3, 0, _each(_erf_inverse), ((-1, 1),)),
-    MathFunction("erfcinv", 7, 0, _each(_erfc_inverse), ((0, 2), (1e-30, 1e-3))),
-    MathFunction("erfcx", 6, 0, _each(_scaled_erfc), ((-9, 50),)),
-    MathFunction("normcdf", 6, 0, _each(lambda x: math.erfc(-x / math.sqrt(2)) / 2), ((-12, 6),)),
-    MathFunction("normcdfinv", 5, 0, _each(_normal_inverse), ((0, 1), (1e-30, 1e-3))),
-    MathFunction("tgamma", 11, 0, _each(_gamma), ((-34, 35), (-2, 2))),
-    MathFunction("lgamma", 6, 0, _each(_log_gamma), ((-2.264, 1e30), (0, 4), (-1000, -10.001))),
-    MathFunction("j0", 9, 0, _bessel(0), ((-8, 8), (-1e-3, 1e-3))),
-    MathFunction("j1", 9, 0, _bessel(1), ((-8, 8), (-1e-3, 1e-3))),
-    MathFunction("y0", 9, 0, _bessel(0, True), ((0, 8),)),
-    MathFunction("y1", 9, 0, _bessel(1, True), ((0, 8),)),
+    MathFunction("rcbrt", 2, 1, lambda x: 1 / np.cbrt(x), ((-1e30, 1e30), (-9, 9))),
+    MathFunction("erfinv", 3, 5, _each(_erf_inverse), ((-1, 1),)),
+    MathFunction("erfcinv", 7, 6, _each(_erfc_inverse), ((0, 2), (1e-30, 1e-3))),
+    MathFunction("erfcx", 6, 3, _each(_scaled_erfc), ((-9, 50),), ((-26, 60), (-1, 1))),
+    MathFunction("normcdf", 6, 5, _each(lambda x: math.erfc(-x / math.sqrt(2)) / 2), ((-12, 6),), ((-38, 8),)),
+    MathFunction("normcdfinv", 5, 7, _each(_normal_inverse), ((0, 1), (1e-30, 1e-3))),
+    MathFunction("tgamma", 11, 8, _each(_gamma), ((-34, 35), (-2, 2)), ((-180, 171), (-20, 20), (-2, 2))),
+    MathFunction(
+        "lgamma",
+        6,
+        4,
+        _each(_log_gamma),
+        ((-2.264, 1e30), (0, 4), (-1000, -10.001)),
+        ((-2.26, 1e300), (0, 16), (-1000, -11.001)),
+    ),
+    MathFunction("j0", 9, 7, _bessel(0), ((-8, 8), (-1e-3, 1e-3)), ((-8, 8), (-1e4, 1e4))),
+    MathFunction("j1", 9, 7, _bessel(1), ((-8, 8), (-1e-3, 1e-3)), ((-8, 8), (-1e4, 1e4))),
+    MathFunction("y0", 9, 7, _bessel(0, True), ((0, 8),), ((0, 8), (0, 1e4))),
+    MathFunction("y1", 9, 7, _bessel(1, True), ((0, 8),), ((0, 8), (0, 1e4))),
 )
-"""Functions that there are of floats only, or whose doubles are not measured."""
+"""Functions of which the truth is known to the last place of a double at best: `measure` has them of floats only."""
 PAIRS: tuple[MathFunction, ...] = (
-    MathFunction("pow", 8, 2, np.power, ((0.0, 4.0), (-20, 20))),
+    MathFunction("pow", 8, 2, np.power, ((0.0, 4.0), (-20, 20)), ((0.0, 4.0), (-700, 700))),
     MathFunction("atan2", 3, 2, np.arctan2, ((-9, 9), (-9, 9))),
     MathFunction("hypot", 3, 2, np.hypot, ((-9, 9), (-9, 9))),
+    MathFunction("rhypot", 2, 1, lambda x, y: 1 / np.hypot(x, y), ((-9, 9), (-9, 9))),
     MathFunction("fmod", 0, 0, np.fmod, ((-1e6, 1e6), (-9, 9))),
+    MathFunction("remainder", 0, 0, np.vectorize(math.remainder, [np.longdouble]), ((-1e6, 1e6), (-9, 9))),
     MathFunction("fdim", 0.5, 0.5, lambda x, y: np.maximum(x - y, 0), ((-9, 9), (-9, 9))),
 )
 
@@ -216,36 +230,6 @@ def errors(got: Any, want: Wide) -> Any:
     same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
     tiny = (np.abs(want) < smallest) & (np.abs(got) <= smallest)  # the chips have no denormal floats
     return np.where(same & ~np.isfinite(out), 0, np.where(tiny, 0, np.where(np.isnan(out), np.inf, out)))
-
-
-def measure_everywhere(seeds: Iterable[int], chip: str = "gt200") -> dict[str, tuple[float, float]]:
-    """The largest error of each function of one float, and the argument, on 65,536 bit patterns of each seed: those of
-    the seeds 0 to 65,535 are all of a float's. What bounds do not cover is left out: lgamma between -10.001 and -2.264,
-    Bessel functions above 8.
-    """
-    functions = (*FUNCTIONS, *SINGLES)
-    loaded = Device(chip).load(compile_ptx(compile_c("math.cu", source(functions, "float", 1)), chip).module)
-    out = {f.name: (0.0, 0.0) for f in functions}
-    for seed in seeds:
-        words = np.arange(1 << 16, dtype=np.uint32) << 16 | np.uint32(seed * 40503 & 0xFFFF)
-        x = words.view(np.float32)
-        with np.errstate(invalid="ignore"):  # patterns of signalling NaN
-            wide = np.where(np.abs(x) < np.finfo(np.float32).tiny, np.copysign(np.float32(0), x), x).astype(
-                np.longdouble
-            )
-        for f in functions:
-            y = np.zeros_like(x)
-            loaded[f"{f.name}_1"][len(y) // 128, 128](x, y, len(y))
-            with np.errstate(all="ignore"):
-                off = errors(y, f.right(wide))
-            off[np.isnan(x)] = 0
-            if f.name == "lgamma":
-                off[(x > -10.001) & (x < -2.264)] = 0
-            elif f.name[0] in "jy":
-                off[~(np.abs(x) < 8)] = 0
-            worst = int(np.argmax(off))
-            out[f.name] = max(out[f.name], (float(off[worst]), float(x[worst])))
-    return out
 
 
 def measure(scalar: str, count: int, seed: int = 0, chip: str = "gt200") -> dict[str, tuple[float, float]]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import platform
+import shutil
 from functools import cache
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -30,6 +33,15 @@ def no_nvcc() -> str:
     except IsakitError as e:
         return no_clang() or str(e)
     return no_clang()
+
+
+@cache
+def no_host_math() -> str:
+    """Return why the programs of `math_on_host` cannot be built here: they need GCC and a processor with FMA."""
+    if platform.machine() != "x86_64" or not shutil.which("g++"):
+        return "needs g++ on an x86-64 processor"
+    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    return "" if " avx2 " in flags and " fma " in flags else "the processor has no fused products"
 
 
 CLANG = [pytest.mark.clang, pytest.mark.skipif(bool(no_clang()), reason=no_clang())]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ import pytest
 from isakit.compile import compile_ptx
 from isakit.compile.c import compile_c
 from isakit.runtime import Device
-from support.math_accuracy import FUNCTIONS, PAIRS, SINGLES, measure
-from support.needs import CLANG
+from support.math_accuracy import FUNCTIONS, PAIRS, SINGLES, MathFunction, arguments, measure, source
+from support.math_on_host import PATTERNS, Programs, build
+from support.needs import CLANG, no_host_math
 
 pytestmark = CLANG
 
@@ -24,6 +26,76 @@ def test_errors_are_within_their_bounds(scalar: str) -> None:
     bounds |= {f.name: f.single for f in SINGLES} if scalar == "float" else {}
     wrong = {name: (*got[name], bound) for name, bound in bounds.items() if got[name][0] > bound + 0.001}
     assert not wrong
+
+
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
+    if no_host_math():
+        pytest.skip(no_host_math())
+    return build(tmp_path_factory.mktemp("math"))
+
+
+def _on_chip(functions: tuple[MathFunction, ...], scalar: str, *xs: Any) -> dict[str, Any]:
+    kernels = compile_ptx(compile_c("math.cu", source(functions, scalar, len(xs)))).module
+    loaded = Device("gt200", tier="interp").load(kernels)
+    out: dict[str, Any] = {}
+    for f in functions:
+        out[f.name] = np.zeros_like(xs[0])
+        loaded[f"{f.name}_{len(xs)}"][-(-len(xs[0]) // 64), 64](*xs, out[f.name], len(xs[0]))
+    return out
+
+
+def _bits(values: Any) -> Any:
+    return np.where(np.isnan(values), values.dtype.type(7), values).view(f"u{values.itemsize}")
+
+
+def test_functions_of_floats_are_on_the_host_what_they_are_on_a_chip(programs: Programs) -> None:
+    step = PATTERNS >> 11
+    x = np.arange(0x57B, PATTERNS, step, np.uint64).astype(np.uint32).view(np.float32)
+    for name, y in _on_chip((*FUNCTIONS, *SINGLES), "float", x).items():
+        assert np.array_equal(_bits(y), _bits(programs.float_values(name, 0x57B, step))), name
+
+
+@pytest.mark.parametrize("name", ["sin", "tan", "expm1", "rcbrt", "erfcx", "tgamma", "lgamma", "j0", "j1", "y0", "y1"])
+def test_functions_of_doubles_are_on_the_host_what_they_are_on_a_chip(programs: Programs, name: str) -> None:
+    f = next(f for f in (*FUNCTIONS, *SINGLES) if f.name == name)
+    x = arguments(f.ranges_of_doubles, 60, np.float64, np.random.default_rng(35))
+    x = np.concatenate([x, [0.0, -0.0, math.inf, -math.inf, math.nan, 1e-310, -3.0, 171.5, -170.5, 1e300]])
+    assert np.array_equal(_bits(_on_chip((f,), "double", x)[name]), _bits(programs.values(name, x)))
+
+
+@pytest.mark.parametrize("scalar", ["float", "double"])
+def test_functions_of_two_are_on_the_host_what_they_are_on_a_chip(programs: Programs, scalar: str) -> None:
+    some = np.array([0.0, -0.0, 1.0, -1.0, math.inf, math.nan, 3.0, -2.5, 1e-30, 1e30, 7.5])
+    some = some.astype(np.float32 if scalar == "float" else np.float64)
+    x, y = (v.ravel() for v in np.meshgrid(some, some))
+    for name, z in _on_chip(PAIRS, scalar, x, y).items():
+        assert np.array_equal(_bits(z), _bits(programs.values(name, np.stack([x, y], 1)))), name
+
+
+def test_every_function_is_within_its_bound_on_the_host(programs: Programs) -> None:
+    wrong: dict[str, tuple[float, tuple[float, ...]]] = {}
+    for f in (*FUNCTIONS, *SINGLES):
+        single = programs.largest_of_floats(f.name, first=11, step=65537)
+        double = programs.largest_of_random("double", f.name, f.ranges_of_doubles, 20_000, 35)
+        for got, name, bound in ((single, f"{f.name}f", f.single), (double, f.name, f.double)):
+            if got.error > bound or got.absolute > (2.2e-6 if got is single else 5e-12):
+                wrong[name] = got.error, got.at
+    for f in PAIRS:
+        for kind, bound in (("float", f.single), ("double", f.double)):
+            got = programs.largest_of_random(kind, f.name, f.ranges_of_doubles, 20_000, 35)
+            if got.error > bound:
+                wrong[f"{f.name} of {kind}s"] = got.error, got.at
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ("name", "at"), [("cos", 39086.125), ("sin", -26847.9883), ("expm1", 0.349275768), ("erfinv", 0.516131222)]
+)
+def test_floats_that_were_beyond_their_bounds(programs: Programs, name: str, at: float) -> None:
+    word = int(np.float32(at).view(np.uint32))
+    bound = next(f.single for f in (*FUNCTIONS, *SINGLES) if f.name == name)
+    assert programs.largest_of_floats(name, word, word + 1).error <= bound
 
 
 SPECIAL = """

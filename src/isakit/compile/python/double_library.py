@@ -43,7 +43,7 @@ def _exp_tail(r):
                    2.4801587327007187e-05, 0.00019841269876864356, 0.0013888888888883327, 0.0083333333333255443,
                    0.041666666666666671, 0.16666666666666671, 0.5)
 
-def _exp(x, low, more):
+def _exp_parts(x, low):
     x = 1000.0 if x > 1000.0 else -1000.0 if x < -1000.0 else x
     n = rint(x * 1.4426950408889634)
     r = fma(n, -0.69314718055994529, x)
@@ -51,7 +51,16 @@ def _exp(x, low, more):
     total = 1.0 + r
     lost = r - (total - 1.0)
     r = r + small
-    return _scaled(total + (lost + fma(r * r, _exp_tail(r), small)), i32(n) + more)
+    return total, lost + fma(r * r, _exp_tail(r), small), i32(n)
+
+def _exp(x, low, more):
+    total, rest, n = _exp_parts(x, low)
+    return _scaled(total + rest, n + more)
+
+def _exp_pair(x, more):
+    total, rest, n = _exp_parts(x, f64(0.0))
+    y = total + rest
+    return _scaled(y, n + more), _scaled((total - y) + rest, n + more)
 
 def exp(x):
     return _exp(x, f64(0.0), 0)
@@ -74,18 +83,23 @@ def expm1(x):
     if not abs(x) < 709.0:
         return exp(x) if x > 0.0 else -1.0 if x < 0.0 else x
     n = rint(x * 1.4426950408889634)
-    r = fma(n, -0.69314718055994529, x)
-    r = fma(n, -2.3190468138462996e-17, r)
-    tail = r * r * _exp_tail(r)
+    most_of_r = fma(n, -0.69314718055994529, x)
+    r = fma(n, -2.3190468138462996e-17, most_of_r)
+    square = 0.5 * r * r
+    tail = fma(r * r, _exp_tail(r) - 0.5, fma(0.5 * r, r, -square))
+    tail = tail + fma(n, -2.3190468138462996e-17, most_of_r - r)
     if n == 0.0:
-        return copysign(r + tail, x)
+        return copysign(r + (square + tail), x)
     s = _scaled(f64(1.0), i32(n) - 1)
     most = s - 0.5
-    rest = s - (most + 0.5)
+    rest = (s - most) - 0.5
     a = s * r
     total = most + a
     lost = a - (total - most)
-    return 2.0 * (total + (lost + fma(s, tail, rest)))
+    b = s * square
+    every = total + b
+    lost = lost + (b - (every - total) if abs(total) > b else total - (every - b))
+    return 2.0 * (every + (lost + fma(s, tail, rest)))
 
 def _log_plain(x):
     return x > 0.0 and x < _INF
@@ -93,7 +107,7 @@ def _log_plain(x):
 def _log_edge(x):
     return -_INF if x == 0.0 else _NAN if x < 0.0 else x + x
 
-def _log_pair(x):
+def _log_parts(x):
     n = 0
     if x < 2.2250738585072014e-308:
         x = x * 18014398509481984.0
@@ -107,11 +121,35 @@ def _log_pair(x):
     s_low = fma(-s, d_lost, fma(-s, d, f)) / d
     z = s * s
     p = _horner(z, 0.13093650524183881, 0.1326809978489753, 0.15386264908549174, 0.18181795175566309,
-                0.22222222396072355, 0.28571428570784341, 0.40000000000000907, 0.66666666666666663)
-    t = s * z * p
+                0.22222222396072355, 0.28571428570784341, 0.40000000000000907)
+    return s, s_low, z, p, f64(n + k)
+
+def _log_pair(x):
+    s, s_low, z, p, e = _log_parts(x)
+    t = s * z * fma(p, z, 0.66666666666666663)
     most = 2.0 * s
     total = most + t
-    return total, f64(n + k), (t - (total - most)) + 2.0 * s_low
+    return total, e, (t - (total - most)) + 2.0 * s_low
+
+def _log_fine(x):
+    s, s_low, z, p, e = _log_parts(x)
+    z_low = fma(2.0 * s, s_low, fma(s, s, -z))
+    q = fma(p, z, 0.66666666666666663)
+    q_low = fma(p, z, 0.66666666666666663 - q) + 3.7007434154171886e-17
+    c = s * z
+    c_low = fma(s, z, -c) + fma(s, z_low, s_low * z)
+    t = c * q
+    first = 2.0 * s
+    l = first + t
+    low = (t - (l - first)) + (2.0 * s_low + (fma(c, q, -t) + fma(c, q_low, c_low * q)))
+    most = e * 0.69314718055994529
+    most_lost = fma(e, 0.69314718055994529, -most)
+    total = most + l
+    v = total - most
+    total_lost = (most - (total - v)) + (l - v)
+    small = total_lost + (low + most_lost + e * 2.3190468138462996e-17)
+    high = total + small
+    return high, small - (high - total)
 
 def log(x):
     if not _log_plain(x):
@@ -160,15 +198,7 @@ def pow(x, y):
         return sign * _INF if (a != _INF) == (y < 0.0) else sign * 0.0
     if x < 0.0 and not whole:
         return f64(_NAN)
-    l, e, low = _log_pair(a)
-    most = e * 0.69314718055994529
-    most_lost = fma(e, 0.69314718055994529, -most)
-    total = most + l
-    v = total - most
-    total_lost = (most - (total - v)) + (l - v)
-    small = total_lost + (low + most_lost + e * 2.3190468138462996e-17)
-    high = total + small
-    low = small - (high - total)
+    high, low = _log_fine(a)
     t = y * high
     rest = fma(y, high, -t) + y * low
     if not abs(t) < 1000.0:
@@ -180,12 +210,19 @@ def hypot(x, y):
     b = abs(y)
     if a == _INF or b == _INF:
         return f64(_INF)
+    if x != x or y != y or a + b == 0.0:
+        return a + b
     most = a if a > b else b
     least = b if a > b else a
-    if x != x or y != y or most == 0.0:
-        return a + b
     t = least / most
-    return most * sqrt(fma(t, t, 1.0))
+    t_low = fma(-t, most, least) / most
+    z = t * t
+    w = 1.0 + z
+    w_low = ((1.0 - w) + z) + fma(2.0 * t, t_low, fma(t, t, -z))
+    h = sqrt(w)
+    p = most * h
+    low = fma(most, h, -p) + most * (0.5 * (fma(-h, h, w) + w_low) / h)
+    return p + low if p < _INF else p
 
 def _window(at):
     k = at >> 5
@@ -222,14 +259,18 @@ def _reduced_far(x):
         size = middle
     elif zeros > 0:
         size = (size << u64(zeros)) | (middle >> u64(64 - zeros))
-    r = f64(size >> 11) * 1.1102230246251565e-16 * 1.5707963267948966
-    r = r * _join((1023 - zeros) << 20, 0)
+    turned = _upper(size, u64(0xc90fdaa22168c235))
+    place = _join((1023 - zeros) << 20, 0)
+    r = f64(turned >> 11) * 2.2204460492503131e-16 * place
+    low = f64(turned & 2047) * 1.0842021724855044e-19 * place
     if less:
         r = -r
+        low = -low
     if _high(x) < 0:
         r = -r
+        low = -low
         quadrant = -quadrant
-    return r, quadrant
+    return r, low, quadrant
 
 def _reduced(x):
     out = x - x
@@ -246,25 +287,31 @@ def _reduced(x):
         out = r + c
         low = c - (out - r)
     elif abs(x) < _INF:
-        out, quadrant = _reduced_far(x)
+        out, low, quadrant = _reduced_far(x)
     return out, low, quadrant
 
-def _sin_part(r, low):
+def _sin_pair(r, low):
     z = r * r
     p = _horner(z, -7.5864559400179732e-13, 1.6058527519437729e-10, -2.5052106206531682e-08, 2.7557319219264408e-06,
                 -0.00019841269841264968, 0.0083333333333333315, -0.16666666666666666)
-    return r + (fma(r * z, p, low) - 0.5 * z * low)
+    small = fma(r * z, p, low) - 0.5 * z * low
+    total = r + small
+    return total, (r - total) + small
 
-def _cos_part(r, low):
+def _cos_pair(r, low):
     z = r * r
     p = _horner(z, 4.7457378114259111e-14, -1.1470458608341428e-11, 2.0876755776671767e-09, -2.7557319221361261e-07,
                 2.4801587301584594e-05, -0.0013888888888888887, 0.041666666666666664)
     h = 0.5 * z
     w = 1.0 - h
-    return w + (((1.0 - w) - h) + fma(z * z, p, -r * low))
+    small = ((1.0 - w) - h) + fma(z * z, p, -r * low)
+    total = w + small
+    return total, (w - total) + small
 
 def _sin_of(r, low, quadrant):
-    y = _cos_part(r, low) if quadrant & 1 else _sin_part(r, low)
+    y, _ = _cos_pair(r, low)
+    if not quadrant & 1:
+        y, _ = _sin_pair(r, low)
     return -y if quadrant & 2 else y
 
 def sin(x):
@@ -277,9 +324,16 @@ def cos(x):
 
 def tan(x):
     r, low, quadrant = _reduced(x)
-    s = _sin_part(r, low)
-    c = _cos_part(r, low)
-    return x if x == 0.0 else -c / s if quadrant & 1 else s / c
+    n, n_low = _sin_pair(r, low)
+    d, d_low = _cos_pair(r, low)
+    if x == 0.0:
+        return x
+    if quadrant & 1:
+        swapped, swapped_low = n, n_low
+        n, n_low = -d, -d_low
+        d, d_low = swapped, swapped_low
+    y = n / d
+    return y if abs(x) < 1.0e-280 else y + (fma(-y, d, n) + (n_low - y * d_low)) / d
 
 def _asin_tail(z):
     return z * _horner(z, 0.02877844261259304, -0.014881409392818066, 0.017419357964884856, 0.0054508781877205502,
@@ -350,15 +404,21 @@ def atan2(y, x):
         r = 3.1415926535897931 - (r - 1.2246467991473532e-16)
     return copysign(r, y)
 
+def _exp_both(a, sign):
+    most, rest = _exp_pair(a, -1)
+    least = sign * _exp(-a, f64(0.0), -1)
+    total = most + least
+    return total + (((most - total) + least) + rest) if total < _INF else total
+
 def cosh(x):
     a = abs(x)
-    return _exp(a, f64(0.0), -1) + _exp(-a, f64(0.0), -1)
+    return _exp_both(a, f64(1.0))
 
 def sinh(x):
     a = abs(x)
     z = x * x
     if not a < 1.0:
-        return copysign(_exp(a, f64(0.0), -1) - _exp(-a, f64(0.0), -1), x)
+        return copysign(_exp_both(a, f64(-1.0)), x)
     p = _horner(z, 2.8448590004367615e-15, 7.6466144991482072e-13, 1.6059048534903938e-10, 2.5052108363187792e-08,
                 2.7557319224043122e-06, 0.00019841269841269768, 0.0083333333333333332, 0.16666666666666666)
     return fma(x * z, p, x)
@@ -371,7 +431,12 @@ def tanh(x):
                     -0.0014556421112203049, 0.0035921078811045905, -0.00886323420601293, 0.021869488485246009,
                     -0.053968253967247262, 0.13333333333332556, -0.33333333333333331)
         return copysign(fma(x * z, p, x), x)
-    return copysign(1.0 - 2.0 / (exp(2.0 * (a if a < 40.0 or a != a else 40.0)) + 1.0), x)
+    e, rest = _exp_pair(2.0 * (a if a < 40.0 or a != a else 40.0), 0)
+    d = e + 1.0
+    q = 2.0 / d
+    y = 1.0 - q
+    q_low = (fma(-q, d, 2.0) - q * (((e - d) + 1.0) + rest)) / d
+    return copysign(y + (((1.0 - y) - q) - q_low), x)
 
 def asinh(x):
     a = abs(x)

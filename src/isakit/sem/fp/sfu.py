@@ -21,7 +21,7 @@ TABLES = {
     "lg2": Table("sfu_lg2", _rom_data.LG2, 64),
 }
 # Signs of B and C, the same in all rows of a ROM.
-_FALLING = {"rcp": (True, False), "rsqrt": (True, False), "sin": (False, True), "ex2": (False, False),
+FALLING = {"rcp": (True, False), "rsqrt": (True, False), "sin": (False, True), "ex2": (False, False),
             "lg2": (False, True)}  # fmt: skip
 
 
@@ -48,7 +48,7 @@ def interpolate(name: str, argument: Value) -> Value:
     a, b, c = row >> 32, row.bits(16, 16).zext(64), row.bits(0, 16).zext(64)
     linear, curved = b * x.zext(64), (c * square.zext(64)) << rom.c_shift
     total = a << rom.a_shift
-    b_falls, c_falls = _FALLING[name]
+    b_falls, c_falls = FALLING[name]
     total = total - linear if b_falls else total + linear
     return total - curved if c_falls else total + curved
 

@@ -54,14 +54,30 @@ __ISAKIT_DEVICE double __isakit_exp_tail(double r)
     p = fma(p, r, 0.0083333333333255443), p = fma(p, r, 0.041666666666666671), p = fma(p, r, 0.16666666666666671);
     return fma(p, r, 0.5);
 }
-/* e^(x + low) 2^more */
-__ISAKIT_DEVICE double __isakit_exp(double x, double low, int more)
+/* e^(x + low) 2^-n as a sum of two numbers, of which the second may be half of the first, and n */
+__ISAKIT_DEVICE double __isakit_exp_parts(double x, double low, double *rest, int *whole)
 {
     x = x > 1000.0 ? 1000.0 : x < -1000.0 ? -1000.0 : x;
     double n = rint(x * 1.4426950408889634), r = fma(n, -0.69314718055994529, x);
     double small = fma(n, -2.3190468138462996e-17, low), sum = 1.0 + r, lost = r - (sum - 1.0);
     r += small;
-    return __isakit_scaled(sum + (lost + fma(r * r, __isakit_exp_tail(r), small)), (int)n + more);
+    *rest = lost + fma(r * r, __isakit_exp_tail(r), small), *whole = (int)n;
+    return sum;
+}
+/* e^(x + low) 2^more */
+__ISAKIT_DEVICE double __isakit_exp(double x, double low, int more)
+{
+    int n;
+    double rest, sum = __isakit_exp_parts(x, low, &rest, &n);
+    return __isakit_scaled(sum + rest, n + more);
+}
+/* The same, with what rounding has taken from it. */
+__ISAKIT_DEVICE double __isakit_exp_pair(double x, int more, double *rest)
+{
+    int n;
+    double sum = __isakit_exp_parts(x, 0.0, rest, &n), y = sum + *rest;
+    *rest = __isakit_scaled((sum - y) + *rest, n + more);
+    return __isakit_scaled(y, n + more);
 }
 __ISAKIT_DEVICE double exp(double x) { return __isakit_exp(x, 0.0, 0); }
 __ISAKIT_DEVICE double exp2(double x)
@@ -80,21 +96,24 @@ __ISAKIT_DEVICE double exp10(double x)
 __ISAKIT_DEVICE double expm1(double x)
 {
     if (!(__builtin_fabs(x) < 709.0)) return x > 0.0 ? exp(x) : x < 0.0 ? -1.0 : x;
-    double n = rint(x * 1.4426950408889634), r = fma(n, -0.69314718055994529, x);
-    r = fma(n, -2.3190468138462996e-17, r);
-    double tail = r * r * __isakit_exp_tail(r);
-    if (n == 0.0) return copysign(r + tail, x);
-    double s = __isakit_scaled(1.0, (int)n - 1), most = s - 0.5, rest = s - (most + 0.5);
-    double a = s * r, sum = most + a, lost = a - (sum - most);
-    return 2.0 * (sum + (lost + fma(s, tail, rest)));
+    double n = rint(x * 1.4426950408889634), most_of_r = fma(n, -0.69314718055994529, x);
+    double r = fma(n, -2.3190468138462996e-17, most_of_r);
+    double square = 0.5 * r * r, tail = fma(r * r, __isakit_exp_tail(r) - 0.5, fma(0.5 * r, r, -square));
+    tail += fma(n, -2.3190468138462996e-17, most_of_r - r);
+    if (n == 0.0) return copysign(r + (square + tail), x);
+    /* 2^n (1 + r + square + tail) - 1: the one is taken away where it is exact */
+    double s = __isakit_scaled(1.0, (int)n - 1), most = s - 0.5, rest = (s - most) - 0.5;
+    double a = s * r, sum = most + a, lost = a - (sum - most), b = s * square, all = sum + b;
+    lost += __builtin_fabs(sum) > b ? b - (all - sum) : sum - (all - b);
+    return 2.0 * (all + (lost + fma(s, tail, rest)));
 }
 __ISAKIT_DEVICE bool __isakit_log_plain(double x) { return x > 0.0 && x < __builtin_inf(); }
 __ISAKIT_DEVICE double __isakit_log_edge(double x)
 {
     return x == 0.0 ? -__builtin_inf() : x < 0.0 ? __builtin_nan("") : x + x;
 }
-/* log(1 + f) as a sum of two numbers, and e, with x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). */
-__ISAKIT_DEVICE double __isakit_log_pair(double x, double *e, double *low)
+/* log(1 + f) as a sum of two numbers, and e, with x = 2^e (1 + f), sqrt(1/2) <= 1 + f < sqrt(2). `fine`: to 65 bits. */
+__ISAKIT_DEVICE double __isakit_log_pair(double x, double *e, double *low, bool fine = false)
 {
     int n = 0;
     if (x < 2.2250738585072014e-308) x *= 18014398509481984.0, n = -54;
@@ -106,9 +125,16 @@ __ISAKIT_DEVICE double __isakit_log_pair(double x, double *e, double *low)
     double p = 0.13093650524183881;
     p = fma(p, z, 0.1326809978489753), p = fma(p, z, 0.15386264908549174), p = fma(p, z, 0.18181795175566309);
     p = fma(p, z, 0.22222222396072355), p = fma(p, z, 0.28571428570784341), p = fma(p, z, 0.40000000000000907);
-    p = fma(p, z, 0.66666666666666663);
-    double t = s * z * p, most = 2.0 * s, sum = most + t;
-    *low = (t - (sum - most)) + 2.0 * s_low;
+    double most = 2.0 * s, rest = 2.0 * s_low, t, sum;
+    if (fine) { /* s z (2/3 + p z), each factor and product with what rounding has taken from it */
+        double z_low = fma(2.0 * s, s_low, fma(s, s, -z)), q = fma(p, z, 0.66666666666666663);
+        double q_low = fma(p, z, 0.66666666666666663 - q) + 3.7007434154171886e-17, c = s * z;
+        double c_low = fma(s, z, -c) + fma(s, z_low, s_low * z);
+        t = c * q, rest += fma(c, q, -t) + fma(c, q_low, c_low * q);
+    } else
+        t = s * z * fma(p, z, 0.66666666666666663);
+    sum = most + t;
+    *low = (t - (sum - most)) + rest;
     return sum;
 }
 __ISAKIT_DEVICE double log(double x)
@@ -139,6 +165,16 @@ __ISAKIT_DEVICE double log1p(double x)
     double e, low, l = __isakit_log_pair(u, &e, &low);
     return fma(e, 0.69314718055994529, l + (fma(e, 2.3190468138462996e-17, low) + lost / u));
 }
+/* log(x) as a sum of two numbers, to 64 bits */
+__ISAKIT_DEVICE double __isakit_log_fine(double x, double *low)
+{
+    double e, l = __isakit_log_pair(x, &e, low, true);
+    double most = e * 0.69314718055994529, most_lost = fma(e, 0.69314718055994529, -most);
+    double sum = most + l, v = sum - most, sum_lost = (most - (sum - v)) + (l - v);
+    double small = sum_lost + (*low + most_lost + e * 2.3190468138462996e-17), high = sum + small;
+    *low = small - (high - sum);
+    return high;
+}
 __ISAKIT_DEVICE double pow(double x, double y)
 {
     if (x == 1.0 || y == 0.0) return 1.0;
@@ -152,13 +188,7 @@ __ISAKIT_DEVICE double pow(double x, double y)
         return large ? sign * __builtin_inf() : sign * 0.0;
     }
     if (x < 0.0 && !whole) return __builtin_nan("");
-    double e, low, l = __isakit_log_pair(a, &e, &low);
-    /* the whole logarithm in two pieces, then y times it */
-    double most = e * 0.69314718055994529, most_lost = fma(e, 0.69314718055994529, -most);
-    double sum = most + l, v = sum - most, sum_lost = (most - (sum - v)) + (l - v);
-    double small = sum_lost + (low + most_lost + e * 2.3190468138462996e-17);
-    double high = sum + small;
-    low = small - (high - sum);
+    double low, high = __isakit_log_fine(a, &low);
     double t = y * high, rest = fma(y, high, -t) + y * low;
     if (!(__builtin_fabs(t) < 1000.0)) return sign * (t > 0.0 ? __builtin_inf() : 0.0);
     return sign * __isakit_exp(t, rest, 0);
@@ -172,17 +202,40 @@ __ISAKIT_DEVICE double cbrt(double x)
     for (int k = 0; k < 4; k++) y = y - (y - a / (y * y)) * 0.33333333333333331;
     return copysign(y * more, x);
 }
-__ISAKIT_DEVICE double rcbrt(double x) { return 1.0 / cbrt(x); }
+__ISAKIT_DEVICE double rcbrt(double x)
+{
+    double a = __builtin_fabs(x), more = a < 1.0e-280 ? 18014398509481984.0 : a > 1.0e280 ? 5.5511151231257827e-17 : 1.0;
+    double z = x * more, c = cbrt(z), y = 1.0 / c;
+    if (!__isakit_log_plain(a)) return y;
+    /* z less the cube of c, and what rounding has taken from y */
+    double square = c * c, cube = square * c, low = fma(square, c, -cube) + fma(c, c, -square) * c;
+    double off = ((z - cube) - low) / (3.0 * z);
+    return fma(y, fma(-y, c, 1.0) - off, y) * (more == 1.0 ? 1.0 : more > 1.0 ? 262144.0 : 3.814697265625e-06);
+}
+/* The root of the squares' sum as a sum of two numbers, and s times its inverse; x and y are finite, not both 0. */
+__ISAKIT_DEVICE double __isakit_hypot_pair(double a, double b, double *low)
+{
+    double most = a > b ? a : b, least = a > b ? b : a, t = least / most, t_low = fma(-t, most, least) / most;
+    double z = t * t, w = 1.0 + z, w_low = ((1.0 - w) + z) + fma(2.0 * t, t_low, fma(t, t, -z)), h = sqrt(w), p = most * h;
+    *low = fma(most, h, -p) + most * (0.5 * (fma(-h, h, w) + w_low) / h);
+    return p;
+}
 __ISAKIT_DEVICE double hypot(double x, double y)
 {
-    double a = __builtin_fabs(x), b = __builtin_fabs(y);
+    double a = __builtin_fabs(x), b = __builtin_fabs(y), low;
     if (a == __builtin_inf() || b == __builtin_inf()) return __builtin_inf();
-    double most = a > b ? a : b, least = a > b ? b : a;
-    if (x != x || y != y || most == 0.0) return a + b;
-    double t = least / most;
-    return most * sqrt(fma(t, t, 1.0));
+    if (x != x || y != y || a + b == 0.0) return a + b;
+    double p = __isakit_hypot_pair(a, b, &low);
+    return p < __builtin_inf() ? p + low : p;
 }
-__ISAKIT_DEVICE double rhypot(double x, double y) { return 1.0 / hypot(x, y); }
+__ISAKIT_DEVICE double rhypot(double x, double y)
+{
+    double a = __builtin_fabs(x), b = __builtin_fabs(y), low;
+    if (a == __builtin_inf() || b == __builtin_inf() || x != x || y != y || a + b == 0.0) return 1.0 / hypot(x, y);
+    double s = a > 1.0e300 || b > 1.0e300 ? 9.5367431640625e-07 : a < 1.0e-290 && b < 1.0e-290 ? 1.2676506002282294e+30 : 1.0;
+    double p = __isakit_hypot_pair(a * s, b * s, &low), q = 1.0 / p;
+    return fma(q, fma(-q, p, 1.0) - q * low, q) * s;
+}
 
 /* --- circular functions -------------------------------------------------------------------------------------------------- */
 /* 32 bits of 2/pi from a place on; the first two words are zero. */
@@ -196,7 +249,7 @@ __ISAKIT_DEVICE unsigned __isakit_long_two_over_pi(int word)
         0x56033046};
     return bits[word];
 }
-__attribute__((device)) static __attribute__((noinline)) double __isakit_reduced_far(double x, int *quadrant)
+__attribute__((device)) static __attribute__((noinline)) double __isakit_reduced_far(double x, int *quadrant, double *low)
 {
     unsigned long long bits = (unsigned long long)__double_as_longlong(x), m = bits << 11 | 1ull << 63;
     /* x = m 2^(e - 63): bits of 2/pi from e - 65 on count, 64 zeros before the point */
@@ -210,8 +263,8 @@ __attribute__((device)) static __attribute__((noinline)) double __isakit_reduced
     unsigned long long w0 = (unsigned long long)w[0] << 32 | w[1], w1 = (unsigned long long)w[2] << 32 | w[3];
     unsigned long long w2 = (unsigned long long)w[4] << 32;
     /* m times 160 bits, modulo 2^192; its upper 128 */
-    unsigned long long low = __umul64hi(m, w2), middle = m * w1, high = m * w0 + __umul64hi(m, w1);
-    middle += low, high += middle < low;
+    unsigned long long least = __umul64hi(m, w2), middle = m * w1, high = m * w0 + __umul64hi(m, w1);
+    middle += least, high += middle < least;
     *quadrant = (int)((high + (1ull << 61)) >> 62);
     long long top = (long long)(high << 2 | middle >> 62);
     middle <<= 2;
@@ -220,10 +273,13 @@ __attribute__((device)) static __attribute__((noinline)) double __isakit_reduced
     int zeros = __clzll(top);
     unsigned long long size = zeros ? (unsigned long long)top << (zeros & 63) | middle >> (64 - zeros & 63) : (unsigned long long)top;
     if (zeros == 64) size = middle;
-    double r = (double)(size >> 11) * 1.1102230246251565e-16 * 1.5707963267948966; /* 2^-53 pi/2 */
-    r *= __hiloint2double((1023 - zeros) << 20, 0);
-    if (less) r = -r;
-    if (bits >> 63) r = -r, *quadrant = -*quadrant;
+    /* times pi/2 2^63 in whole numbers: 64 bits, of which 53 go first */
+    unsigned long long turned = __umul64hi(size, 0xc90fdaa22168c235ull);
+    double place = __hiloint2double((1023 - zeros) << 20, 0);
+    double r = (double)(long long)(turned >> 11) * 2.2204460492503131e-16 * place;
+    *low = (double)(int)(turned & 2047) * 1.0842021724855044e-19 * place;
+    if (less) r = -r, *low = -*low;
+    if (bits >> 63) r = -r, *low = -*low, *quadrant = -*quadrant;
     return r;
 }
 /* x less a multiple of pi/2, with what rounding has taken from it. */
@@ -232,7 +288,7 @@ __ISAKIT_DEVICE double __isakit_reduced(double x, int *quadrant, double *low)
     *low = 0.0;
     if (!(__builtin_fabs(x) < 1000000.0)) {
         *quadrant = 0;
-        return __builtin_fabs(x) < __builtin_inf() ? __isakit_reduced_far(x, quadrant) : __builtin_nan("");
+        return __builtin_fabs(x) < __builtin_inf() ? __isakit_reduced_far(x, quadrant, low) : __builtin_nan("");
     }
     double n = rint(x * 0.63661977236758138);
     *quadrant = (int)n;
@@ -243,24 +299,28 @@ __ISAKIT_DEVICE double __isakit_reduced(double x, int *quadrant, double *low)
     *low = c - (out - r);
     return out;
 }
-__ISAKIT_DEVICE double __isakit_sin_part(double r, double low)
+__ISAKIT_DEVICE double __isakit_sin_pair(double r, double low, double *rest)
 {
     double z = r * r, p = -7.5864559400179732e-13;
     p = fma(p, z, 1.6058527519437729e-10), p = fma(p, z, -2.5052106206531682e-08), p = fma(p, z, 2.7557319219264408e-06);
     p = fma(p, z, -0.00019841269841264968), p = fma(p, z, 0.0083333333333333315), p = fma(p, z, -0.16666666666666666);
-    return r + (fma(r * z, p, low) - 0.5 * z * low);
+    double small = fma(r * z, p, low) - 0.5 * z * low, sum = r + small;
+    *rest = (r - sum) + small;
+    return sum;
 }
-__ISAKIT_DEVICE double __isakit_cos_part(double r, double low)
+__ISAKIT_DEVICE double __isakit_cos_pair(double r, double low, double *rest)
 {
     double z = r * r, p = 4.7457378114259111e-14;
     p = fma(p, z, -1.1470458608341428e-11), p = fma(p, z, 2.0876755776671767e-09), p = fma(p, z, -2.7557319221361261e-07);
     p = fma(p, z, 2.4801587301584594e-05), p = fma(p, z, -0.0013888888888888887), p = fma(p, z, 0.041666666666666664);
     double h = 0.5 * z, w = 1.0 - h;
-    return w + (((1.0 - w) - h) + fma(z * z, p, -r * low));
+    double small = ((1.0 - w) - h) + fma(z * z, p, -r * low), sum = w + small;
+    *rest = (w - sum) + small;
+    return sum;
 }
 __ISAKIT_DEVICE double __isakit_sin_of(double r, double low, int quadrant)
 {
-    double y = quadrant & 1 ? __isakit_cos_part(r, low) : __isakit_sin_part(r, low);
+    double rest, y = quadrant & 1 ? __isakit_cos_pair(r, low, &rest) : __isakit_sin_pair(r, low, &rest);
     return quadrant & 2 ? -y : y;
 }
 __ISAKIT_DEVICE double sin(double x)
@@ -284,8 +344,11 @@ __ISAKIT_DEVICE void sincos(double x, double *s, double *c)
 __ISAKIT_DEVICE double tan(double x)
 {
     int q;
-    double low, r = __isakit_reduced(x, &q, &low), s = __isakit_sin_part(r, low), c = __isakit_cos_part(r, low);
-    return x == 0.0 ? x : q & 1 ? -c / s : s / c;
+    double low, r = __isakit_reduced(x, &q, &low), s_low, s = __isakit_sin_pair(r, low, &s_low);
+    double c_low, c = __isakit_cos_pair(r, low, &c_low);
+    if (x == 0.0) return x;
+    double n = q & 1 ? -c : s, n_low = q & 1 ? -c_low : s_low, d = q & 1 ? s : c, d_low = q & 1 ? s_low : c_low, y = n / d;
+    return __builtin_fabs(x) < 1.0e-280 ? y : y + (fma(-y, d, n) + (n_low - y * d_low)) / d;
 }
 __ISAKIT_DEVICE double sinpi(double x)
 {
@@ -363,15 +426,17 @@ __ISAKIT_DEVICE double atan2(double y, double x)
 }
 
 /* --- hyperbolic functions -------------------------------------------------------------------------------------------------- */
-__ISAKIT_DEVICE double cosh(double x)
+/* (e^a + sign e^-a) / 2, for a >= 0 */
+__ISAKIT_DEVICE double __isakit_exp_both(double a, double sign)
 {
-    double a = __builtin_fabs(x);
-    return __isakit_exp(a, 0.0, -1) + __isakit_exp(-a, 0.0, -1);
+    double rest, most = __isakit_exp_pair(a, -1, &rest), least = sign * __isakit_exp(-a, 0.0, -1), sum = most + least;
+    return sum < __builtin_inf() ? sum + (((most - sum) + least) + rest) : sum;
 }
+__ISAKIT_DEVICE double cosh(double x) { return __isakit_exp_both(__builtin_fabs(x), 1.0); }
 __ISAKIT_DEVICE double sinh(double x)
 {
     double a = __builtin_fabs(x), z = x * x, p = 2.8448590004367615e-15;
-    if (!(a < 1.0)) return copysign(__isakit_exp(a, 0.0, -1) - __isakit_exp(-a, 0.0, -1), x);
+    if (!(a < 1.0)) return copysign(__isakit_exp_both(a, -1.0), x);
     p = fma(p, z, 7.6466144991482072e-13), p = fma(p, z, 1.6059048534903938e-10), p = fma(p, z, 2.5052108363187792e-08);
     p = fma(p, z, 2.7557319224043122e-06), p = fma(p, z, 0.00019841269841269768), p = fma(p, z, 0.0083333333333333332);
     p = fma(p, z, 0.16666666666666666);
@@ -387,7 +452,10 @@ __ISAKIT_DEVICE double tanh(double x)
         p = fma(p, z, -0.053968253967247262), p = fma(p, z, 0.13333333333332556), p = fma(p, z, -0.33333333333333331);
         return copysign(fma(x * z, p, x), x);
     }
-    return copysign(1.0 - 2.0 / (exp(2.0 * (a < 40.0 || a != a ? a : 40.0)) + 1.0), x);
+    double rest, e = __isakit_exp_pair(2.0 * (a < 40.0 || a != a ? a : 40.0), 0, &rest);
+    double d = e + 1.0, q = 2.0 / d, y = 1.0 - q; /* and what rounding has taken from each */
+    double q_low = (fma(-q, d, 2.0) - q * (((e - d) + 1.0) + rest)) / d;
+    return copysign(y + (((1.0 - y) - q) - q_low), x);
 }
 __ISAKIT_DEVICE double asinh(double x)
 {
@@ -622,6 +690,22 @@ __ISAKIT_DEVICE double erfcinv(double x)
 {
     if (!(x > 0.0 && x < 2.0)) return x == 0.0 ? __builtin_inf() : x == 2.0 ? -__builtin_inf() : __builtin_nan("");
     return x > 1.0 ? (x == 1.0 ? 0.0 : -erfinv(x - 1.0)) : x > 0.5 ? erfinv(1.0 - x) : __isakit_erf_inverse(1.0 - x, x);
+}
+__ISAKIT_DEVICE double erfcx(double x)
+{
+#if !defined __CUDA_ARCH__ || __CUDA_ARCH__ >= 130
+    if (x > 28.0) { /* the first terms of its expansion at infinity */
+        double w = 0.5 / (x * x), p = 1.0;
+        for (int k = 13; k > 0; k -= 2) p = fma((double)-k * w, p, 1.0);
+        return 0.56418958354775629 / x * p;
+    }
+    if (x >= 0.5) return __isakit_erfcx_part(x);
+    if (x < -26.7) return __builtin_inf();
+    double z = x * x;
+    return __isakit_exp(z, fma(x, x, -z), 0) * erfc(x);
+#else
+    return erfcxf((float)x);
+#endif
 }
 __ISAKIT_DEVICE double normcdfinv(double x) { return -1.4142135623730951 * erfcinv(2.0 * x); }
 

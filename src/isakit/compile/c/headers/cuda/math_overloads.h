@@ -12,6 +12,7 @@ __ISAKIT_1(expm1) __ISAKIT_1(log) __ISAKIT_1(log2) __ISAKIT_1(log10) __ISAKIT_1(
 __ISAKIT_1(cbrt) __ISAKIT_1(rcbrt) __ISAKIT_1(sin) __ISAKIT_1(cos) __ISAKIT_1(tan) __ISAKIT_1(sinpi) __ISAKIT_1(cospi)
 __ISAKIT_1(asin) __ISAKIT_1(acos) __ISAKIT_1(atan) __ISAKIT_1(sinh) __ISAKIT_1(cosh) __ISAKIT_1(tanh) __ISAKIT_1(asinh)
 __ISAKIT_1(acosh) __ISAKIT_1(atanh) __ISAKIT_1(erf) __ISAKIT_1(erfc) __ISAKIT_1(erfinv) __ISAKIT_1(erfcinv)
+__ISAKIT_1(erfcx) __ISAKIT_1(normcdf) __ISAKIT_1(normcdfinv)
 __ISAKIT_1(tgamma) __ISAKIT_1(lgamma) __ISAKIT_1(j0) __ISAKIT_1(j1) __ISAKIT_1(y0) __ISAKIT_1(y1)
 __ISAKIT_2(fmin) __ISAKIT_2(fmax) __ISAKIT_2(pow) __ISAKIT_2(hypot) __ISAKIT_2(atan2) __ISAKIT_2(copysign)
 __ISAKIT_2(fmod) __ISAKIT_2(remainder) __ISAKIT_2(nextafter) __ISAKIT_2(fdim)

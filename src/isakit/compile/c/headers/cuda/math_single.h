@@ -185,11 +185,11 @@ __ISAKIT_DEVICE float exp10f(float x)
 __ISAKIT_DEVICE float expm1f(float x)
 {
     if (!(__builtin_fabsf(x) < 88.0f)) return x > 0.0f ? expf(x) : x < 0.0f ? -1.0f : x;
-    float n = rintf(x * 1.4426950408889634f), r = (x - n * __ISAKIT_LN2_HI) - n * __ISAKIT_LN2_LO;
-    float tail = r * r * __isakit_exp_tail(r);
+    float n = rintf(x * 1.4426950408889634f), most_of_r = x - n * __ISAKIT_LN2_HI, r = most_of_r - n * __ISAKIT_LN2_LO;
+    float tail = r * r * __isakit_exp_tail(r) + ((most_of_r - r) - n * __ISAKIT_LN2_LO);
     if (n == 0.0f) return copysignf(x + tail, x);
     /* 2^n (1 + r + tail) - 1: the one is taken away where it is exact */
-    float s = __isakit_scaled(1.0f, (int)n - 1), most = s - 0.5f, rest = s - (most + 0.5f);
+    float s = __isakit_scaled(1.0f, (int)n - 1), most = s - 0.5f, rest = (s - most) - 0.5f;
     float a = s * r, sum = most + a, lost = a - (sum - most);
     return 2.0f * (sum + (lost + (s * tail + rest)));
 }
@@ -287,16 +287,37 @@ __ISAKIT_DEVICE float cbrtf(float x)
     return copysignf(y, x);
 }
 __ISAKIT_DEVICE float rcbrtf(float x) { return 1.0f / cbrtf(x); }
+/* The root of the squares' sum as a sum of two floats; a and b are from 1e-30 to 1e30, or so much less that they count not. */
+__ISAKIT_DEVICE float __isakit_hypot_pair(float a, float b, float *low)
+{
+    float most = a > b ? a : b, least = a > b ? b : a, lost;
+    float t = least / most, back = __isakit_product(t, most, &lost), t_low = __fdividef((least - back) - lost, most);
+    float z = __isakit_product(t, t, &lost), w = 1.0f + z, w_low = ((1.0f - w) + z) + (lost + 2.0f * t * t_low);
+    float h = sqrtf(w), square = __isakit_product(h, h, &lost), rest = ((w - square) - lost) + w_low;
+    float p = __isakit_product(most, h, &lost);
+    *low = lost + most * __fdividef(0.5f * rest, h);
+    return p;
+}
+/* The power of two that numbers are multiplied by, so that neither their squares' parts nor those of their product are denormals. */
+__ISAKIT_DEVICE float __isakit_hypot_scale(float most)
+{
+    return most > 1.0e12f ? 5.42101086e-20f : most < 1.0e-12f ? 1.84467441e19f : 1.0f;
+}
 __ISAKIT_DEVICE float hypotf(float x, float y)
 {
-    float a = __builtin_fabsf(x), b = __builtin_fabsf(y);
+    float a = __builtin_fabsf(x), b = __builtin_fabsf(y), low, s = __isakit_hypot_scale(a > b ? a : b);
     if (a == __builtin_inff() || b == __builtin_inff()) return __builtin_inff();
-    float most = a > b ? a : b, least = a > b ? b : a;
-    if (x != x || y != y || most == 0.0f) return a + b;
-    float t = least / most;
-    return most * sqrtf(1.0f + t * t);
+    if (x != x || y != y || a + b == 0.0f) return a + b;
+    float p = __isakit_hypot_pair(a * s, b * s, &low);
+    return (p + low) * (1.0f / s);
 }
-__ISAKIT_DEVICE float rhypotf(float x, float y) { return 1.0f / hypotf(x, y); }
+__ISAKIT_DEVICE float rhypotf(float x, float y)
+{
+    float a = __builtin_fabsf(x), b = __builtin_fabsf(y), low, s = __isakit_hypot_scale(a > b ? a : b);
+    if (a == __builtin_inff() || b == __builtin_inff() || x != x || y != y || a + b == 0.0f) return 1.0f / hypotf(x, y);
+    float p = __isakit_hypot_pair(a * s, b * s, &low), q = 1.0f / p;
+    return (q - q * (q * low)) * s;
+}
 
 /* --- circular functions: sinf, cosf 2 ulp, tanf 4 --------------------------------------------------------------------- */
 /* 32 bits of 2/pi from a place on; the first word is zero. */
@@ -337,8 +358,12 @@ __ISAKIT_DEVICE float __isakit_reduced(float x, int *quadrant)
     }
     float n = rintf(x * 0.63661977236758134f);
     *quadrant = (int)n;
-    /* pi/2 in pieces that n times is exact */
-    return (((x - n * 1.5703125f) - n * 4.8351287841796875e-4f) - n * 3.1385570764541626e-7f) - n * 6.0771005065061922e-11f;
+    /* pi/2 in pieces that n times is exact; what the last exact difference is rounded by is made up for */
+    float part = (x - n * 1.5703125f) - n * 4.8351287841796875e-4f, p = n * 3.1385570764541626e-7f, r = part - p;
+    r += ((part - r) - p) - n * 6.0771005065061922e-11f;
+    /* so near to a multiple that the last piece has too few digits */
+    if (__builtin_fabsf(r) < __builtin_fabsf(n) * 6.0e-10f && __builtin_fabsf(n) > 1.0f) r = __isakit_reduced_far(x, quadrant);
+    return r;
 }
 __ISAKIT_DEVICE float __isakit_sin_part(float r)
 {
@@ -521,7 +546,8 @@ __ISAKIT_DEVICE float __isakit_erf_part(float x)
     float z = x * x;
     float p = ((((((-9.62580543e-06f * z + 0.000112524634f) * z - 0.000848235504f) * z + 0.00522092311f) * z - 0.0268653966f) * z
                 + 0.112837821f) * z - 0.376126379f) * z;
-    return copysignf(x * 1.12837923f + x * p, x);
+    /* a part of the smallest numbers would be a denormal */
+    return __builtin_fabsf(x) < 1.0e-36f ? x * 1.12837917f : x + x * (0.128379167f + p);
 }
 __ISAKIT_DEVICE float erfcf(float x)
 {
@@ -550,7 +576,7 @@ __ISAKIT_DEVICE float __isakit_erf_inverse(float p, float q)
     float l = p < 0.5f ? log1pf(-p * p) : logf(q) + logf(1.0f + p), b = 4.3307467f + 0.5f * l;
     float y = sqrtf(sqrtf(b * b - 6.8027211f * l) - b);
     for (int k = 0; k < 3; k++) {
-        float g = __isakit_gauss(y), off = p < 0.5f ? (erff(y) - p) / g : (q - erfcf(y)) / g;
+        float g = __isakit_gauss(y), off = p < 0.55f ? (erff(y) - p) / g : (q - erfcf(y)) / g;
         if (q < 1.0e-20f) off = q / g - __isakit_erfcx_part(y); /* the next guess's erfc may be 0 */
         float step = off * 0.88622693f;
         y -= step / (1.0f + y * step); /* Halley's */
