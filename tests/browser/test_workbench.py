@@ -415,6 +415,66 @@ def test_two_pages_have_machines_of_their_own(chromium, running, page):
     other.context.close()
 
 
+def test_a_frame_leaves_nothing_of_the_lesson_and_says_of_a_pixel_beside_the_picture(chromium, running):
+    page = opened(chromium, running, size=(1440, 900))
+    lesson(page, "01-first-kernel")
+    page.set_input_files("#file", str(CAPTURES / "gears-a0.glc"))
+    page.wait_for_selector("#view-picture img")
+    status(page, "is drawn under Picture")
+    assert page.locator("#listing .row").count() == 0
+    assert page.locator("#launch-form").is_hidden()
+    assert page.locator("[data-lesson][aria-current='true']").count() == 0
+    page.locator("#view-picture img").focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#view-picture ol button")
+    assert page.locator("#launch-form").is_hidden()  # a fragment has no launch but its draw's
+    picture, mark, told = (page.locator(f"#view-picture {part}").bounding_box() for part in ("img", ".picked", "ol"))
+    assert abs(mark["x"] - picture["x"] - picture["width"] * 31 / 64) < 2
+    assert abs(mark["y"] - picture["y"] - picture["height"] * 32 / 64) < 2
+    pane = page.locator(".pane:has(> #view-picture)").bounding_box()
+    assert told["y"] + told["height"] <= pane["y"] + pane["height"]
+    page.context.close()
+
+
+def test_bits_are_those_of_the_next_instruction_until_one_is_chosen(page):
+    lesson(page, "02-divergence")
+    launched(page)
+    page.click("#tab-bits")
+    page.click("[data-move=step]")
+    page.wait_for_selector("#view-bits h2:has-text('mov b32 $r2 $r1')")
+    page.click("#line-0 .text")
+    page.wait_for_selector("#view-bits h2:has-text('and b32 $r1 $r0')")
+    page.click("[data-move=step]")
+    status(page, "instruction 2")
+    assert "and b32 $r1 $r0" in page.inner_text("#view-bits h2")
+
+
+def test_the_grid_tells_lanes_that_take_no_part(page):
+    lesson(page, "02-divergence")
+    launched(page)
+    page.click("#tab-grid")
+    page.wait_for_selector("#view-grid tbody tr")
+    assert page.locator("#view-grid tr.waits").count() == 0
+    for _ in range(6):
+        page.click("[data-move=step]")
+    status(page, "at low")
+    page.wait_for_selector("#view-grid tr.waits")
+    assert page.locator("#view-grid tr.waits").count() == 16
+    assert page.locator("#view-grid [aria-label='Look at thread 16, which takes no part']").count() == 1
+
+
+def test_the_manual_is_of_the_machine_in_view(page):
+    page.click("#tab-manual")
+    page.fill("#view-manual input", "add")
+    page.press("#view-manual input", "Enter")
+    page.wait_for_selector("#view-manual h2:has-text('add')")
+    lesson(page, "12-vuc-delay-slot")
+    page.wait_for_selector("#view-manual .quiet:has-text('of vuc')")
+    page.wait_for_selector("#view-manual p:has-text('modulo 2^16')")
+    assert page.input_value("#view-manual input") == "add"
+
+
 def test_an_endless_loop_can_be_interrupted(page):
     lesson(page, "01-first-kernel")
     page.locator("#editor .cm-content").click()

@@ -99,7 +99,7 @@ export function memory(answer, before, set) {
       words.push(make("input", {class: `cell-value ${old && old.slice(k + j, k + j + 8) !== word ? "changed" : ""}`, value: text, "aria-label": what, size: 8, onchange: (e) => set(what, `0x${e.target.value.replace(/^0x/, "")}`)}), " ");
     }
     const letters = row.match(/../g).map((h) => parseInt(h, 16)).map((c) => c >= 32 && c < 127 ? String.fromCharCode(c) : "·").join("");
-    lines.push(make("div", {}, `${answer.space}[0x${(answer.address + k / 2).toString(16).padStart(4, "0")}]  `, ...words, ` ${letters}`));
+    lines.push(make("div", {}, `${answer.space}[0x${(answer.address + k / 2).toString(16).padStart(4, "0")}] `, ...words, ` ${letters}`));
   }
   return make("pre", {class: "dump"}, ...lines);
 }

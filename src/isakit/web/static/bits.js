@@ -31,10 +31,10 @@ export function explanation(e) {
     [...body.children].forEach((tr, k) => tr.classList.toggle("changed", k === number));
   };
   rows.forEach((r, k) => {
-    const swatch = make("td", {class: "mono"}, r.bits);
+    const swatch = make("td", {class: "mono"}, ...(r.bits.match(/[^, ]+[, ]?/g) ?? []).flatMap((part) => [part, make("wbr")]));
     swatch.style.borderLeft = `6px solid hsl(${r.hue} 70% 60% / .7)`;
     body.append(make("tr", {onmouseenter: () => light(k), onmouseleave: () => light(-1)},
-      swatch, make("td", {}, r.field), make("td", {class: "mono n"}, r.value), make("td", {}, r.meaning), make("td", {class: "quiet"}, r.reference)));
+      swatch, make("td", {class: "field"}, r.field), make("td", {class: "mono n"}, r.value), make("td", {}, r.meaning, make("small", {class: "quiet"}, r.reference))));
   });
   picture.addEventListener("mouseover", (event) => {
     const g = event.target.closest("g");
@@ -45,7 +45,7 @@ export function explanation(e) {
   return [
     make("h2", {}, e.text), e.error ? make("p", {}, `decode error: ${e.error}`) : null,
     make("p", {}, e.doc), make("p", {class: "quiet"}, facts.filter(Boolean).join("; ")), picture,
-    make("table", {}, make("thead", {}, make("tr", {}, ...["bits", "field", "value", "meaning", "source"].map((t) => make("th", {}, t)))), body),
+    make("table", {}, make("thead", {}, make("tr", {}, ...["bits", "field", "value", "meaning and source"].map((t) => make("th", {}, t)))), body),
     e.meaning.length ? make("details", {}, make("summary", {}, "What it computes"), make("pre", {}, e.meaning.join("\n"))) : null,
   ].filter(Boolean);
 }

@@ -5,10 +5,10 @@ import {make, pixelAt, say} from "./dom.js";
 import {page, trying} from "./page.js";
 import {listing} from "./parts.js";
 import {showUnits} from "./programs.js";
-import {adopt, showState} from "./running.js";
+import {adopt, showForm, showState} from "./running.js";
 import {panes} from "./views.js";
 
-const WIDEST = 420;
+const WIDEST = 320;  // so that beside it there is room for what is said of a pixel
 const CHANNELS = ["red", "green", "blue"];
 
 export function image(drawn, alt) {
@@ -22,19 +22,28 @@ export function image(drawn, alt) {
 
 // Step a program that the server has found, beside the picture.
 export async function step(found, name) {
-  page.unit = found.units[0];
-  showUnits(found.units, name);
+  const units = found.units.map((unit) => ({...unit, picked: true}));  // there is no other launch of it
+  page.unit = units[0];
+  showUnits(units, name);
+  showForm(page.unit);
   await listing.show(page.unit);
   adopt(found.state);
   await showState();
 }
 
-// Let a picture be clicked, or walked with the arrows and chosen with Enter; `look` gets column and row.
-export function pickable(shown, drawn, look) {
+// Let a picture be clicked, or walked with the arrows and chosen with Enter; `look` gets column and row. The answer is the
+// picture with a frame around the pixel, and `facts` beside it.
+export function pickable(shown, drawn, facts, look) {
   shown.tabIndex = 0;
   const at = {x: drawn.width >> 1, y: drawn.height >> 1};
+  const frame = make("span", {class: "picked", hidden: true});
+  const mark = () => {
+    frame.hidden = false;
+    for (const [edge, part, whole] of [["left", at.x, drawn.width], ["top", at.y, drawn.height], ["width", 1, drawn.width], ["height", 1, drawn.height]]) frame.style[edge] = `${100 * part / whole}%`;
+  };
   shown.addEventListener("click", (e) => {
     [at.x, at.y] = pixelAt(e, drawn);
+    mark();
     look(at.x, at.y);
   });
   shown.addEventListener("keydown", (e) => {
@@ -43,9 +52,14 @@ export function pickable(shown, drawn, look) {
       e.preventDefault();
       at.x = Math.min(drawn.width - 1, Math.max(0, at.x + move[0]));
       at.y = Math.min(drawn.height - 1, Math.max(0, at.y + move[1]));
+      mark();
       say(`column ${at.x}, row ${at.y}`);
-    } else if (e.key === "Enter") look(at.x, at.y);
+    } else if (e.key === "Enter") {
+      mark();
+      look(at.x, at.y);
+    }
   });
+  return make("div", {class: "picture"}, make("span", {class: "frame"}, shown, frame), make("div", {class: "facts"}, ...facts));
 }
 
 function table(columns, rows) {
@@ -115,8 +129,7 @@ export async function showFrame() {
     history.replaceChildren(make("p", {}, found.about[0]), lines.length ? make("ol", {}, ...lines) : make("p", {class: "quiet"}, "No draw of the frame covers it."));
     if (found.units.length) await step(found, f.name);
   });
-  pickable(shown, drawn, (x, y) => look(x, y));
   const inside = make("div", {}, make("button", {type: "button", onclick: () => trying(async () => inside.replaceChildren(...await apart(at, f.name)))}, "Vertices, textures and targets of this draw"));
   panes.picture.replaceChildren(make("div", {class: "bar"}, "Draw ", slider, `${drawn.draw} of ${drawn.draws.length}`,
-    make("span", {class: "quiet"}, at ? `frame ${at.frame}, draw ${at.draw}: ${at.mode}, ${at.fragments} fragments` : "")), shown, history, at ? inside : null, draws(drawn, choose));
+    make("span", {class: "quiet"}, at ? `frame ${at.frame}, draw ${at.draw}: ${at.mode}, ${at.fragments} fragments` : "")), pickable(shown, drawn, [history], (x, y) => look(x, y)), at ? inside : null, draws(drawn, choose));
 }

@@ -35,8 +35,10 @@ export async function hover(line, place) {
 const drawn = {of: null, picture: null};
 
 export async function showGraph() {
-  if (!page.unit || drawn.of === page.unit) return;
+  if (!page.unit) panes.graph.replaceChildren();
+  if (drawn.of === page.unit) return;
   const unit = drawn.of = page.unit;
+  if (!unit) return;
   const parts = graph(await api.ask("graph", {unit: unit.unit}), (address) => listing.go(address));
   if (drawn.of !== unit) return;
   drawn.picture = parts[0];
@@ -107,15 +109,21 @@ export async function showCompare() {
 
 // --- manual ---
 
+let manualOf = "";
+
 export async function showManual() {
-  if (panes.manual.firstChild) return;
+  const isa = page.unit?.isa || $("isa").value;
+  if (panes.manual.firstChild && manualOf === isa) return;
+  const before = panes.manual.querySelector("input")?.value;
+  manualOf = isa;
   const out = make("div");
   const word = make("input", {type: "search", placeholder: "an instruction, a register, a word", "aria-label": "Look up", size: 30});
   const look = (name) => trying(async () => {
     word.value = name;
-    const answer = await api.ask("manual", {isa: page.unit?.isa || $("isa").value, word: name});
+    const answer = await api.ask("manual", {isa, word: name});
     if (answer.pages.length) out.replaceChildren(...answer.pages.map((p) => make("article", {class: "manual"}, ...markdown(p))));
     else out.replaceChildren(make("ul", {}, ...answer.found.map(([isa, n, text]) => make("li", {}, make("button", {type: "button", onclick: () => look(n)}, n), ` ${isa} ${text}`))), answer.found.length ? "" : "Nothing has this word.");
   });
-  panes.manual.replaceChildren(make("form", {class: "bar", onsubmit: (e) => { e.preventDefault(); look(word.value); }}, word, make("button", {}, "Look up")), out);
+  panes.manual.replaceChildren(make("form", {class: "bar", onsubmit: (e) => { e.preventDefault(); look(word.value); }}, word, make("button", {}, "Look up"), make("span", {class: "quiet"}, `of ${isa}`)), out);
+  if (before) await look(before);
 }

@@ -18,11 +18,11 @@ async function showScene(scene) {
   const drawn = await api.ask("scene", {name: scene.name, files});
   const about = make("div", {}, make("p", {class: "quiet"}, "Click a pixel to step its fragment program. Arrows and Enter do the same."));
   const shown = image(drawn, "the drawn scene");
-  pickable(shown, drawn, (x, row) => trying(async () => {
+  const picture = pickable(shown, drawn, [about], (x, row) => trying(async () => {
     const found = await api.ask("pixel", {name: scene.name, x, y: drawn.height - 1 - row});
     about.replaceChildren(make("ul", {}, ...found.about.map((t) => make("li", {}, t))));
     await step(found, scene.name);
   }));
   const draws = drawn.draws.map((d, n) => `draw ${n}: ${d.primitives} primitive${d.primitives === 1 ? "" : "s"}, ${d.fragments} fragments, ${d.instructions} instructions`);
-  panes.picture.replaceChildren(shown, about, make("p", {class: "quiet"}, draws.join("; ")));
+  panes.picture.replaceChildren(picture, make("p", {class: "quiet"}, draws.join("; ")));
 }

@@ -83,7 +83,7 @@ export async function check() {
     const same = answer.units.find((u) => u.name === page.unit?.name) || answer.units[0];
     showUnits(answer.units, "editor");
     remember.soon();
-    if (page.unit === shown || page.unit.file === "editor") await choose(same);  // a file opened meanwhile stays in view
+    if (page.unit === shown || page.unit?.file === "editor") await choose(same);  // a file opened meanwhile stays in view
   }
 }
 
@@ -185,7 +185,10 @@ async function openFile(file) {
   } else if (answer.kind === "scene" || answer.kind === "frames") {
     page.scene = answer.kind === "scene" ? {name, program: null} : null;
     page.frames = answer.kind === "frames" ? {name, draw: 0} : null;
-    if (page.frames) reading();
+    if (page.frames) {
+      await none();
+      reading();
+    }
     await fit();
     await show("picture");
     room("look");
@@ -196,6 +199,15 @@ async function openFile(file) {
   } else if (answer.kind === "array") {
     say(`${name}: ${answer.dtype}, ${answer.shape.join(" × ")}; use it as in:${name}`);
   }
+}
+
+// No program is in view: that of the text has nothing to do with what was opened.
+async function none() {
+  page.unit = page.state = null;
+  showUnits();
+  listing.clear();
+  $("launch-form").hidden = true;
+  await showState();
 }
 
 // Words that no file format explains are of the machine that is chosen.
@@ -217,8 +229,9 @@ async function openCapture(name, parts) {
 }
 
 // A file is read: the text of something else is put away, its machine is the one that is chosen, and the programs stand
-// above the lessons.
+// above the lessons, of which none is the one in view.
 function reading() {
+  for (const b of document.querySelectorAll("[data-lesson]")) b.setAttribute("aria-current", "false");
   arranged().toggle("write", false);
   $("side").prepend($("own"));
   room("read");

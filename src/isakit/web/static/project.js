@@ -144,7 +144,7 @@ export async function showNotes() {
   const parts = [
     make("div", {class: "bar"}, action("Name", () => annotate("labels"), "F2"), action("Comment", () => annotate("comments"), ";"), action("Bookmark", () => annotate("bookmarks"), "M"),
       action("Undo", undo, "Ctrl+Z"), action("Redo", redo, "Ctrl+Y"), action("Save project", saveProject)),
-    make("label", {class: "wide"}, "About the file ", make("textarea", {rows: 3, cols: 50, value: project.notes ?? "", onchange: (e) => trying(() => change((whole) => { whole.notes = e.target.value; }))})),
+    make("label", {class: "wide"}, "About the file ", make("textarea", {rows: 3, value: project.notes ?? "", onchange: (e) => trying(() => change((whole) => { whole.notes = e.target.value; }))})),
     rows.length ? make("table", {}, heads("at", "what", "text", "remove"), make("tbody", {}, ...rows.map(([, r]) => r))) : make("p", {class: "quiet"}, "Select an instruction: F2 gives its place a name, ; a comment, M a bookmark."),
     ...parameters(own),
   ];

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import {$, hex, make, say} from "./dom.js";
-import {standInGraph} from "./looks.js";
+import {showBits, standInGraph} from "./looks.js";
 import * as machine from "./machine.js";
 import {page, remember, stopsOf, trying} from "./page.js";
 import {editor, listing} from "./parts.js";
@@ -31,7 +31,7 @@ export function showForm(unit) {
   const wanted = page.wanted || {};
   if (page.wanted) formOf = null;
   page.wanted = null;
-  $("launch-form").hidden = unit.launch > 0;
+  $("launch-form").hidden = unit.launch > 0 || unit.picked === true;
   if (wanted.grid) $("grid").value = wanted.grid.join(",");
   if (wanted.textures) $("textures").value = wanted.textures.join(" ");
   if (wanted.block) $("block").value = wanted.block.join(",");
@@ -154,6 +154,8 @@ export async function showState() {
     if (line) editor.link([line.source], true);
   }
   standInGraph(s.address);
+  if (s.address !== null && listing.selected < 0 && isShown("bits")) await showBits(s);  // nothing else was asked for
   await refresh();
-  say(s.text || s.reason, s.reason === "fault");
+  const where = s.finished || !s.position ? "" : `: ${s.unit} ${s.position}${s.place ? `, at ${s.place}` : ""}`;
+  say(`${s.text || s.reason}${s.reason === "fault" ? "" : where}`, s.reason === "fault");
 }
