@@ -18,7 +18,7 @@ import isakit
 from conftest import ROOT
 from isakit.machine.tesla import Choices
 from isakit.tesla import GraphicsChoices, TextureChoices
-from support.needs import NVCC
+from support.needs import CLANG, NVCC
 
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -41,14 +41,6 @@ RUN = (
     "howto/debug-a-program.md",
 )
 """Pages whose Python prints what stands after it."""
-NEED_FILES = {
-    "howto/run-a-shader.md": "a shader of a game",
-    "howto/bind-textures.md": "a cubin of NVIDIA's SDK",
-    "howto/compile-a-kernel.md": "arrays and texts of the reader",
-    "tutorial/python-kernel.md": "a kernel has to stand in a file: tests/unit/compile runs it from there",
-    "reference/python.md": "pieces that go on from what the reader has",
-}
-"""Pages whose Python works with files that are not part of the project."""
 
 
 def test_every_page_says_in_its_first_line_what_it_is_for() -> None:
@@ -76,56 +68,44 @@ def files_of(page: str, folder: Path) -> set[str]:
     return saved
 
 
-@pytest.mark.parametrize("page", [p for p in PAGES if has(p, "python") and p not in NEED_FILES])
-def test_python_does_what_the_page_shows(page, tmp_path, monkeypatch) -> None:
-    """All of it runs; on the pages of `RUN` what is printed is what the page shows after it."""
+def typed(command: str, page: str, folder: Path) -> None:
+    """Run the commands of a block, with the environment's isakit and Python first."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", "-e", "-c", command],
+        cwd=folder,
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in FINDINGS.get(page, (0,)), done.stderr
+
+
+NEEDS = {"howto/build-a-cu-file.md": NVCC, "howto/bind-textures.md": CLANG}
+TYPED = [pytest.param(p, marks=NEEDS.get(p, ())) for p in PAGES if has(p, "", "python")]
+
+
+@pytest.mark.parametrize("page", TYPED)
+def test_what_a_page_shows_can_be_typed(page, tmp_path, monkeypatch) -> None:
+    """All of it, one after the other; on the pages of `RUN` what Python prints is what the page shows after it."""
     monkeypatch.chdir(tmp_path)
     saved = files_of(page, tmp_path)
     names: dict[str, object] = {}
     printed = ""
     for language, content in blocks(page):
-        if language == "python":
+        if language == "python" and content not in saved:
             assert page not in RUN or not printed.strip(), "what the block before printed is not shown"
             out = io.StringIO()
             with redirect_stdout(out):
                 exec(compile(content, page, "exec"), names)
             printed = out.getvalue()
-        elif language in ("text", "tesla", "vuc", "usse"):
-            if page in RUN and content not in saved:
+        elif not language and "./quickstart" not in content:
+            typed(content, page, tmp_path)
+        elif language in ("text", "tesla", "vuc", "usse") and content not in saved:
+            if page in RUN:
                 assert printed == content
-            names.setdefault("text", content)
             printed = ""
-
-
-COMMANDS = [
-    pytest.param(p, marks=NVCC if p == "howto/build-a-cu-file.md" else ())
-    for p in PAGES
-    if has(p, "") and p != "tutorial/first-kernel.md"  # its command is ./quickstart
-]
-
-
-@pytest.mark.parametrize("page", COMMANDS)
-def test_commands_work(page, tmp_path, monkeypatch) -> None:
-    files_of(page, tmp_path)
-    monkeypatch.chdir(tmp_path)
-    if page == "tutorial/shared-memory.md":  # its Python writes the file
-        with redirect_stdout(io.StringIO()):
-            names: dict[str, object] = {}
-            for language, content in blocks(page):
-                if language == "python":
-                    exec(compile(content, page, "exec"), names)
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    for language, content in blocks(page):
-        if not language:
-            done = subprocess.run(
-                ["bash", "-e", "-c", content],
-                cwd=tmp_path,
-                env=os.environ | {"PATH": path},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert done.returncode in FINDINGS.get(page, (0,)), done.stderr
     if page == "howto/run-a-kernel.md":
         assert (np.load(tmp_path / "result.npy") == 2 * np.arange(1000, dtype=np.float32) + 1).all()
     elif page == "howto/read-a-file.md":
