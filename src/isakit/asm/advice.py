@@ -20,6 +20,7 @@ _PTX_WORDS = re.compile(
     r"|add|eq|ne|lt|le|gt|ge|ls|hs|[123]d|v[24]|[busf]\d+|pred)\b"
 )
 _SASS = re.compile(r"^\s*(/\*\w*\*/\s*)?(@!?[CP]\d\S*\s+)?[A-Z][A-Z0-9]+(\.[A-Z0-9]+)*(\s|$)")
+_FEW = 4  # registers that are tried in place of a number
 _MOST_TOKENS = 24
 _MOST_TRIES = 2000
 
@@ -77,6 +78,13 @@ class Suggestions:
         comment = texts.index("#") if "#" in texts else 0
         if comment and self._encodes(p, p.tokens[:comment], symbol, address):
             return "a comment begins with `//`"
+        for k, token in enumerate(p.tokens):
+            registers = [t for t in p.tokens if t.kind == "word" and _NUMBERED.fullmatch(t.text)]
+            held = (replace(token, text=r.text, kind="word") for r in registers[:_FEW])
+            if token.kind == "number" and any(
+                self._encodes(p, [*p.tokens[:k], r, *p.tokens[k + 1 :]], symbol, address) for r in held
+            ):
+                return f"`{token.text}` cannot stand here: an instruction before this one has to put it into a register"
         label = len(texts) > 1 and texts[0].isidentifier()
         if label and self._encodes(p, p.tokens[1:], symbol, address):
             return f"a label ends with a colon: `{texts[0]}:`"
@@ -139,6 +147,7 @@ def _with_one_more(tokens: list[Token], words: set[str]) -> Iterator[list[Token]
 
 
 _REGISTER = re.compile(r"\$r\d+")
+_NUMBERED = re.compile(r"\$?[a-z]+\d+")
 _MARKED_NUMBER = re.compile(r"#-?(?:0x[0-9a-fA-F]+|\d+)")
 _BARE_REGISTER = re.compile(r"[acoprR]\d+[dhl]?")
 

@@ -171,12 +171,12 @@ class Encoder:
         for form in map(self.view.resolved, self._lacking.get(name, ())):
             if any(True for _ in match(form, Stream(tokens, symbol, address))):
                 return Miss(0, f"{self._where()} does not have this form of `{name}`", (f"it needs {_needs(form)}",))
-        if conflicts:
-            # The reading that got furthest is the one that was meant.
-            best = max(conflicts, key=lambda c: c.item)
+        at = max(n[0] for n in nearest)
+        # The reading that got furthest is the one that was meant.
+        best = max(conflicts, key=lambda c: c.item, default=None)
+        if best is not None and (best.token >= at or at >= len(tokens)):
             alike = [c for c in conflicts if c.message == best.message]
             return Miss(best.token, best.message, tuple(dict.fromkeys(n for c in alike for n in c.notes))[:4])
-        at = max(n[0] for n in nearest)
         nearest = [n for n in nearest if n[0] == at]
         expected = list(dict.fromkeys(e for n in nearest for text in n[1] for e in text.split(" | ") if e))
         notes: list[str] = []

@@ -266,3 +266,14 @@ def test_other_integers_are_not(text: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         isakit.isa("tesla").assemble(text)
+
+
+@pytest.mark.parametrize(
+    ("statement", "isa"),
+    [("set $c0 # l u32 $r0 0x80", GT200), ("and b32 $c0 # $r0 0x80", GT200), ("st D[$r1] 0x5", isakit.isa("vuc"))],
+)
+def test_a_number_where_only_registers_go_is_named(statement: str, isa: isakit.Isa) -> None:
+    said = error(statement, isa)
+    number = statement.split()[-1]
+    assert f"`{number}` does not fit here" in said
+    assert f"`{number}` cannot stand here: an instruction before this one has to put it into a register" in said
