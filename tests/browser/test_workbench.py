@@ -464,6 +464,21 @@ def test_the_grid_tells_lanes_that_take_no_part(page):
     assert page.locator("#view-grid [aria-label='Look at thread 16, which takes no part']").count() == 1
 
 
+def test_memory_is_looked_at_where_an_expression_points(page):
+    lesson(page, "05-bank-conflicts")
+    launched(page)
+    for _ in range(3):
+        page.click("[data-move=step]")
+    status(page, "instruction 3")
+    page.click("#tab-memory")
+    page.fill("#view-memory [aria-label=Address]", "0x40 + 4 * 8")
+    page.press("#view-memory [aria-label=Address]", "Enter")
+    page.wait_for_selector("#view-memory .dump :text('s[0x0060]')")
+    page.fill("#view-memory [aria-label=Address]", "no such thing")
+    page.press("#view-memory [aria-label=Address]", "Enter")
+    page.wait_for_selector("#status.bad")
+
+
 def test_the_manual_is_of_the_machine_in_view(page):
     page.click("#tab-manual")
     page.fill("#view-manual input", "add")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from isakit.asm import Program
 from isakit.instruction_sets import isa
@@ -109,7 +110,9 @@ def made(name: str) -> dict[str, bytes]:
     if name == "pixel":
         return colour_programs()
     if name == "driver":
-        return {"scene.json": json.dumps(wrong_house(), indent=1).encode(), **colour_programs()}
+        whole = json.dumps(wrong_house(), indent=1)
+        rows = re.sub(r"\[[^][{}]*\]", lambda m: f"[{' '.join(m[0][1:-1].split())}]", whole)  # a vertex is a line
+        return {"scene.json": rows.encode(), **colour_programs()}
     return {}
 
 

@@ -13,7 +13,7 @@ import isakit
 from isakit.course import checks
 from isakit.course.checks import CHECKS, check
 from isakit.course.exercises import Exercise, exercise, exercises, start
-from isakit.course.given import limit
+from isakit.course.given import limit, made, wrong_house
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError, MachineFault
 from isakit.programs import write
@@ -224,3 +224,10 @@ def test_a_mistake_in_a_text_is_told_with_its_line(tmp_path: Path, monkeypatch: 
     path = Path("race/rotate.s")
     path.write_text(path.read_text() + "    bar.sync 0\n")
     assert "rotate.s:" in run("lesson", "check", "race", code=1).stderr
+
+
+def test_the_wrong_scene_can_be_read_on_a_screen() -> None:
+    text = made("driver")["scene.json"].decode()
+    assert json.loads(text) == wrong_house()
+    assert "      [-1.0, -1.0, 0.8, 1.0],\n" in text
+    assert len(text.splitlines()) < 150

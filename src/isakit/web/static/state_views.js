@@ -31,7 +31,10 @@ export async function showMemory() {
   const buffer = make("select", {"aria-label": "Buffer", onchange: again(() => { at.address = Number(buffer.value); })},
     ...buffers.map((b) => make("option", {value: b.address, selected: b === inside}, `${hex(b.address)}, ${b.size} bytes`)));
   const space = make("select", {"aria-label": "Memory", onchange: again(() => { at.space = space.value; at.address = 0; })}, ...names.map((n) => make("option", {selected: n === at.space}, n)));
-  const address = make("input", {value: hex(at.address), size: 10, "aria-label": "Address", onchange: again(() => { at.address = Number(address.value) || 0; })});
+  const address = make("input", {value: hex(at.address), size: 10, "aria-label": "Address", title: "A number or an expression: $r1 + 0x10", onchange: () => trying(async () => {
+    at.address = Number(address.value === "" ? 0 : (await api.ask("evaluate", {expression: address.value})).value);
+    await showMemory();
+  })});
   const as = make("select", {"aria-label": "Shown as", onchange: again(() => { at.as = as.value; })}, ...arrays.SHAPES.map((n) => make("option", {selected: n === at.as}, n)));
   const width = make("input", {value: at.width, size: 4, "aria-label": "Values in a row", onchange: again(() => { at.width = Math.min(1024, Math.max(1, Number(width.value) || 64)); })});
   const size = Math.min(at.as === "words" ? BYTES : MOST, inside ? inside.address + inside.size - at.address : MOST);
