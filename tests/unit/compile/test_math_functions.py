@@ -12,7 +12,7 @@ import pytest
 from isakit.compile import compile_ptx
 from isakit.compile.c import compile_c
 from isakit.runtime import Device
-from support.math_accuracy import FUNCTIONS, PAIRS, SINGLES, MathFunction, arguments, measure, source
+from support.math_accuracy import FUNCTIONS, PAIRS, SINGLES, MathFunction, arguments, errors, measure, source
 from support.math_on_host import PATTERNS, Programs, build
 from support.needs import CLANG, no_host_math
 
@@ -96,6 +96,12 @@ def test_floats_that_were_beyond_their_bounds(programs: Programs, name: str, at:
     word = int(np.float32(at).view(np.uint32))
     bound = next(f.single for f in (*FUNCTIONS, *SINGLES) if f.name == name)
     assert programs.largest_of_floats(name, word, word + 1).error <= bound
+
+
+def test_a_power_of_floats_that_was_beyond_its_bound(programs: Programs) -> None:
+    given = np.array([[1.39685833, -211.565948]], np.float32)
+    x, y = map(float, given[0])
+    assert errors(programs.values("pow", given), np.array([math.pow(x, y)], np.longdouble)) <= 8
 
 
 SPECIAL = """

@@ -247,11 +247,13 @@ __ISAKIT_DEVICE float __isakit_log_pair(float x, float *low)
     float e = (float)n, f = __int_as_float(i - (n << 23)) - 1.0f;
     /* s = f / (2 + f) in two pieces, the second of which mends the first; log(1 + f) = 2 s + s^3 (2/3 + ...) */
     float d = 2.0f + f, d_lost = f - (d - 2.0f), s = __fdividef(f, d), lost, p = __isakit_product(s, d, &lost);
-    float s_low = __fdividef(((f - p) - lost) - s * d_lost, d), z = s * s;
-    float r = ((0.2460f * z + 0.28518f) * z + 0.40000976f) * z + 0.66666666f;
+    float z_lost, c_lost, t_lost, s_low = __fdividef(((f - p) - lost) - s * d_lost, d), z = __isakit_product(s, s, &z_lost);
+    float r = (((0.193631873f * z + 0.22191374f) * z + 0.285717547f) * z + 0.399999976f) * z + 0.666666687f;
+    float c = __isakit_product(s, z, &c_lost), t = __isakit_product(c, r, &t_lost);
     float hi = e * __ISAKIT_LN2_HI, sum = hi + 2.0f * s;
     float sum_lost = __builtin_fabsf(hi) >= __builtin_fabsf(2.0f * s) ? 2.0f * s - (sum - hi) : hi - (sum - 2.0f * s);
-    float small = sum_lost + (2.0f * s_low + s * z * r + e * __ISAKIT_LN2_LO);
+    float rest = t_lost + r * (c_lost + s * z_lost) + 2.0f * (s_low + s_low * z);
+    float small = sum_lost + (t + (rest + e * __ISAKIT_LN2_LO));
     float out = sum + small;
     *low = small - (out - sum);
     return out;
