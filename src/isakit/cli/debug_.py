@@ -57,6 +57,13 @@ Arguments are those of `isakit run`. Some commands:
   b PLACE [if EXPR]  c  s  n  fin  rs  rc  p EXPR  x CELL  info warps  layout  help""",
 )
 @launch_options
+@click.option(
+    "-G",
+    "--device-debug",
+    "kept",
+    is_flag=True,
+    help="Variables of a kernel's source stay when they were used last, as far as registers are there.",
+)
 @click.option("-x", "scripts", multiple=True, metavar="FILE", help="Carry out the commands of a file, then end.")
 @click.option("-e", "lines", multiple=True, metavar="COMMAND", help="Carry out a command, then end.")
 @click.option(

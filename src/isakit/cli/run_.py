@@ -219,8 +219,9 @@ def load_source(
     named: bool = False,
     defines: Mapping[str, str] | None = None,
     folders: Sequence[str] = (),
+    kept: bool = False,
 ) -> Module | Program:
-    """Load the program in a file's content, as `run` does; `named`: with the places of its variables.
+    """Load the program in a file's content, as `run` does; `named`: with the places of its variables, `kept` for long.
 
     `defines` (macros) and `folders` (of included files) are for sources in C and shaders.
     Raises IsakitError.
@@ -236,13 +237,15 @@ def load_source(
         data = text_of(data).encode()
     language = language_of(path)
     if language is not None and b"\0" not in data:
-        return compiled_source(text_of(data), path, language, variant or chip, named, defines, folders)
+        return compiled_source(text_of(data), path, language, variant or chip, named, defines, folders, kept)
     if defines or folders:
         raise IsakitError(f"{path}: -D and -I are for sources in C and texts of shaders")
     if _is_ptx(data):
         from isakit.compile import compile_ptx
+        from isakit.compile.debug_records import debug_build
 
-        return compile_ptx(text_of(data), variant or chip, path=path, named=named).module
+        text = debug_build(text_of(data)) if kept else text_of(data)
+        return compile_ptx(text, variant or chip, path=path, named=named).module
     binary = data[:1] == b"\x7f"  # an ELF file may hold a source text
     if not binary and _SOURCE.search(data) and not data.lstrip().startswith(b"architecture"):
         text = text_of(data)

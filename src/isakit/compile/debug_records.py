@@ -40,6 +40,7 @@ _SIZES = {"i8": 8, "i16": 16, "i32": 32, "i64": 64, "float": 32, "double": 64, "
 _ENCODINGS = {"DW_ATE_signed": "s", "DW_ATE_signed_char": "s", "DW_ATE_unsigned": "u", "DW_ATE_unsigned_char": "u",
               "DW_ATE_boolean": "u", "DW_ATE_float": "f", "DW_ATE_UTF": "u"}  # fmt: skip
 _NAMED_ONLY = ("DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type", "DW_TAG_member")
+_MARK = re.compile(r'\s*(?:\.pragma "isakit\.value |// (?:begin|end) inline asm$)')
 DEEPEST = 20
 """Types inside of types that are followed."""
 
@@ -57,6 +58,8 @@ class _Flow:
                 break
             if (label := _LABEL.match(line)) is not None:
                 block = _IrBlock(label[1].strip('"'), number)
+                if number == first + 1:  # the function's first block, which may have a name
+                    self._blocks.clear()
                 named[block.name] = block
                 self._blocks.append(block)
             elif (definition := _DEFINITION.match(line)) is not None:
@@ -107,9 +110,10 @@ class _Metadata:
         if kind != "DILocalVariable" or not name:
             return None
         type = self._type(fields.get("type", ""))
-        if self.fields(location).get("inlinedAt"):
-            function = self.fields(self._function(fields.get("scope", ""))).get("name", "").strip('"')
-            name = f"{function}::{name}"
+        if place := self.fields(location).get("inlinedAt"):
+            scopes = fields.get("scope", ""), self.fields(place).get("scope", "")
+            function, caller = (self.fields(self._function(s)).get("name", "").strip('"') for s in scopes)
+            name = name if function == caller else f"{function}::{name}"  # a kernel of OpenCL calls one of its name
         return None if type is None else (name, type)
 
     def in_shared_memory(self, ir: str) -> dict[str, list[tuple[str, str, str]]]:
@@ -264,4 +268,23 @@ def _constant(kind: str, text: str) -> int | None:
     return int.from_bytes(struct.pack("<" + form, number), "little")
 
 
-__all__ = ["marked", "without_headers"]
+def without_marks(ptx: str) -> tuple[str, list[int]]:
+    """Return PTX for people, without marks and what says where statements of assembly are, and the number of each line.
+
+    A line that is gone has the number of the one before it.
+    """
+    out: list[str] = []
+    numbers: list[int] = []
+    for line in ptx.splitlines():
+        if not _MARK.match(line):
+            out.append(line)
+        numbers.append(len(out))
+    return "\n".join(out) + "\n", numbers
+
+
+def debug_build(ptx: str) -> str:
+    """Return a text of PTX that says, as NVIDIA's compiler has it say, that it is for debuggers: variables stay."""
+    return re.sub(r"^\s*\.target\s+[^\n/]*[\w]", r"\g<0>, debug", ptx, count=1, flags=re.MULTILINE)
+
+
+__all__ = ["debug_build", "marked", "without_headers", "without_marks"]

@@ -8,15 +8,18 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from isakit.compile.check import verify
+from isakit.compile.debug_records import without_marks
 from isakit.compile.garbage import no_collections
 from isakit.compile.ir import Block, Function, IrValue, Loc
 from isakit.compile.layout import ConstantBank, VariableLayout
 from isakit.compile.lower.allocate import OutOfRegistersError, allocate
 from isakit.compile.lower.form import MFunction
+from isakit.compile.lower.kept import keep_variables
 from isakit.compile.lower.tidy import lay_out_blocks, remove_empty_blocks
 from isakit.compile.passes.addresses import assign_address_registers
 from isakit.compile.passes.conditions import lower_predicates
 from isakit.compile.passes.edges import split_critical_edges
+from isakit.compile.passes.meetings import meet_marks
 from isakit.compile.passes.offsets import add_global_offsets
 from isakit.compile.passes.schedule import RegisterNeeds, schedule_for_registers
 from isakit.compile.passes.spaces import SpaceError, infer_address_spaces
@@ -29,7 +32,7 @@ from isakit.compile.tesla.branches import convert_ifs_to_guards, insert_join_poi
 from isakit.compile.tesla.chip import Chip, chip_of
 from isakit.compile.tesla.emit import Emitter, MachineCode, OutOfConstantsError, fuse_exits_into_stores
 from isakit.compile.tesla.literals import move_literals_to_registers
-from isakit.compile.tesla.locations import TeslaLocations
+from isakit.compile.tesla.locations import TeslaLocations, registers
 from isakit.compile.tesla.selection import TeslaSelection
 from isakit.compile.tesla.target import TESLA
 from isakit.compile.translate import translate
@@ -48,6 +51,7 @@ from isakit.registry import ARCH_TO_VARIANT, VARIANT_TO_ARCH
 
 PASSES: tuple[Callable[[Function], None], ...] = (
     construct_ssa,
+    meet_marks,
     infer_address_spaces,
     add_global_offsets,
     eliminate_common_subexpressions,
@@ -208,12 +212,14 @@ def compile_entry(
     if emitted.pool:
         kernel.constants = {1: [ConstantSegment(0, len(emitted.pool), emitted.pool)]}
     kernel.samplers = [TextureSlot(name, textures.index(name)) for name in f.textures]
-    rows = ((at, SourceLine(row, ptx.files.get(file, ""), line)) for at, (row, file, line) in emitted.lines.items())
+    text, number = without_marks(ptx.source.text) if m.marks else (ptx.source.text, None)
+    rows = ((at, SourceLine(number[row - 1] if number and row else row, ptx.files.get(file, ""), line))
+            for at, (row, file, line) in emitted.lines.items())  # fmt: skip
     addresses = {i: at for at, i in emitted.places}
     variables = (
         TeslaLocations(m, addresses, emitted.endings).ranges(list(emitted.lines), len(emitted.code)) if m.marks else ()
     )
-    kernel.lines = LineTable(rows, ptx.source.text, variables)
+    kernel.lines = LineTable(rows, text, variables)
     return kernel
 
 
@@ -290,14 +296,16 @@ def _select_and_allocate(
         m = TeslaSelection(f, TESLA, chip, divergent).run()
         if watch:
             watch("selected", m.dump())
-        convert_ifs_to_guards(m)
+        convert_ifs_to_guards(m, f.debugged)
         unmet = insert_join_points(m)
         if watch:
             watch("insert_join_points", m.dump())
         if moved:
             move_literals_to_registers(m, everything=moved == "all")
         try:
-            allocate(m, TESLA, max_registers)
+            if f.debugged:
+                keep_variables(m, registers)
+            allocate(m, TESLA, max_registers, CROWDED if chip.vote else CROWDED // 2)
         except OutOfRegistersError:
             raise PtxSyntaxError(
                 entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)

@@ -237,6 +237,7 @@ class Function:
         local: bytes of local memory of declared variables.
         barriers: barriers used.
         kinds: kind of each variable, until values are defined once.
+        debugged: variables of the source keep their values as long as there is room.
     """
 
     def __init__(self, name: str) -> None:
@@ -251,6 +252,7 @@ class Function:
         self.max_threads: tuple[int, ...] = ()
         self.textures: list[str] = []
         self.globals: list[str] = []
+        self.debugged = False
         self.count = 0
 
     def make(self) -> Block:

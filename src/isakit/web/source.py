@@ -40,6 +40,7 @@ def compiled(text: str, language: str, variant: str) -> tuple[Module, str, list[
     Raises CompileError with places in the text, IsakitError where no compiler for the language is installed.
     """
     from isakit.compile import compile_ptx
+    from isakit.compile.debug_records import without_marks
 
     _check_size(text)
     if language == "asm" or language not in LANGUAGES:
@@ -51,17 +52,17 @@ def compiled(text: str, language: str, variant: str) -> tuple[Module, str, list[
     elif language == "python":
         from isakit.compile.python import compile_text
 
-        ptx, params = compile_text(text, path)
+        ptx, params = compile_text(text, path, named=True)
     else:
         from isakit.compile.c import compile_c
 
-        ptx = compile_c(path, text, language, alone=True)
+        ptx = compile_c(path, text, language, alone=True, named=True)
     own = language == "ptx"
     got = compile_ptx(ptx, variant or "gt200", path=path, origin=None if own else text, named=own)
     for name, given in params.items():
         if name in got.module.kernels:
             got.module.kernels[name].params = given
-    return got.module, ptx, got.diagnostics
+    return got.module, without_marks(ptx)[0], got.diagnostics
 
 
 def shaded(text: str) -> Shader:
@@ -69,7 +70,7 @@ def shaded(text: str) -> Shader:
     from isakit import compile_shader
 
     _check_size(text)
-    return compile_shader(text, language="cg", path=_path("cg"))
+    return compile_shader(text, language="cg", path=_path("cg"), named=True)
 
 
 def diagnostics(error: AsmError) -> list[JsonObject]:

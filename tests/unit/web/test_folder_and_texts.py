@@ -4,7 +4,7 @@ import pytest
 
 from isakit.errors import CompileError, IsakitError
 from isakit.web.folder import Folder, checked, checked_spec
-from isakit.web.source import assembled, compiled
+from isakit.web.source import assembled, compiled, shaded
 from support.needs import needs_clang
 
 PYTHON = """
@@ -104,3 +104,18 @@ def test_an_assembled_program_knows_the_lines_of_its_text():
     assert found[0] == 3
     assert found[-1] == 7
     assert found == sorted(found)
+
+
+def test_a_compiled_text_knows_its_variables_and_its_ptx_is_without_marks() -> None:
+    text = "import isakit\n\n@isakit.kernel\ndef k(out: 'i32p'):\n    t = thread.x + 1\n    out[t] = t\n"
+    module, ptx, _ = compiled(text, "python", "gt200")
+    lines = module["k"].lines
+    assert {v.name for v in lines.variables if v.place} == {"out", "t"}
+    assert "pragma" not in ptx
+    assert "inline asm" not in ptx
+    assert lines.ptx == ptx
+    stores = [lines.ptx_text(where) for _, where in lines if "st.global" in lines.ptx_text(where)]
+    assert stores
+    assert {where.line for _, where in lines if "st.global" in lines.ptx_text(where)} == {6}
+    shader = shaded("float4 main(float2 t : TEXCOORD0) : COLOR { float a = t.x * 2; return float4(a, a, t.y, 1); }")
+    assert {"a", "t.x"} <= {v.name for v in shader.kernels["primary"].lines.variables}

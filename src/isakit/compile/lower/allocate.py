@@ -6,6 +6,7 @@ in memory or in a register of the class that holds for it.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 
 from isakit.compile.lower.form import MBlock, MemoryReference, MFunction, MIns, Note, OperandReg, VReg
@@ -83,6 +84,9 @@ class Interference:
                 if not self.only or r.v.cls.file == self.only:
                     start = first[r.v] + r.unit
                     live[r.v.cls.file].update(range(start, start + r.count))
+            for n in self.live.kept(i):
+                if not self.only or self.file[n] == self.only:
+                    live[self.file[n]].add(n)
 
 
 class Allocation:
@@ -157,6 +161,10 @@ class Allocation:
                     near[u].discard(n)
                 near[n] = set()
         self.left_out |= gone
+
+    def near(self, v: VReg) -> set[VReg]:
+        """Return the registers that `v`, which stands for those merged into it, meets."""
+        return {self.graph.live.owner[u][0] for k in range(v.size) for u in self.graph.near[self.first[v] + k]}
 
     def color(self) -> list[VReg]:
         """Give every register a colour; those that got none come back.
@@ -247,12 +255,8 @@ class Allocation:
 
     def finish(self) -> None:
         """Write the colours into the registers, and drop copies to themselves."""
-        highest = 0
         for v in self.m.vregs:
-            c = self.colors.get(self.find(v))
-            v.color = c
-            if c is not None and v.cls is self.target.general and v in self.graph.used:
-                highest = max(highest, c + v.size)
+            v.color = self.colors.get(self.find(v))
         for b in self.m.blocks:
             kept: list[MIns] = []
             notes, b.notes = b.notes, []
@@ -270,7 +274,12 @@ class Allocation:
                 kept.append(i)
             b.ins = kept
             b.note(notes)
-        self.m.registers = max(1, highest)
+        self.m.registers = max(1, self.highest())
+
+    def highest(self) -> int:
+        """Return the number behind the last general register that is used."""
+        general = ((self.colors.get(self.find(v)), v) for v in self.graph.used if v.cls is self.target.general)
+        return max((c + v.size for c, v in general if c is not None), default=0)
 
 
 def loop_depths(m: MFunction) -> dict[MBlock, int]:
@@ -287,9 +296,16 @@ def loop_depths(m: MFunction) -> dict[MBlock, int]:
     return out
 
 
-def allocate(m: MFunction, target: Target, limit: int = 0) -> None:
-    """Give every virtual register a place. Raises OutOfRegistersError."""
+def allocate(m: MFunction, target: Target, limit: int = 0, room: int = 0) -> None:
+    """Give every virtual register a place. Raises OutOfRegistersError.
+
+    `room`: how many general registers may be used, where fewer do, for what `m.kept` has live on.
+    """
     limit = limit or target.general.count
+    if m.kept and (done := _with_kept(m, target, limit, room)) is not None:
+        done.finish()
+        return
+    m.kept = {}
     for _ in range(ROUNDS):
         attempt = Allocation(m, target, limit)
         attempt.merge()
@@ -299,6 +315,33 @@ def allocate(m: MFunction, target: Target, limit: int = 0) -> None:
             return
         _spill(m, target, attempt, failed)
     raise OutOfRegistersError
+
+
+def _with_kept(m: MFunction, target: Target, limit: int, room: int) -> Allocation | None:
+    """Return an allocation in which as much is kept as registers are there for; None where nothing can be.
+
+    Where something finds no register, of what is in its way the one is kept no longer that would be for longest.
+    """
+    kept, m.kept = m.kept, {}
+    attempt = Allocation(m, target, limit)
+    attempt.merge()
+    if attempt.color():
+        return None
+    limit = min(limit, max(room, attempt.highest() - target.general.first))
+    m.kept = kept
+    for _ in range(ROUNDS):
+        attempt = Allocation(m, target, limit)
+        attempt.merge()
+        failed = attempt.color()
+        if not failed:
+            return attempt
+        length = Counter(v for some in m.kept.values() for v in some)
+        lost: set[VReg] = set()
+        for v in failed:
+            rivals = [w for w in length if attempt.find(w) in (attempt.find(v), *attempt.near(attempt.find(v)))]
+            lost.add(max(rivals or length, key=lambda w: (length[w], w.number)))
+        m.kept = {i: left for i, some in m.kept.items() if (left := some - lost)}
+    return None
 
 
 def _spill(m: MFunction, target: Target, attempt: Allocation, failed: list[VReg]) -> None:

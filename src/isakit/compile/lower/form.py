@@ -153,11 +153,14 @@ class MachineOp:
         return self.mnemonic
 
 
+UNSURE = "unsure"
+
+
 @dataclass(frozen=True, eq=False)
 class Note:
     """A change of what is known about variables: one gets a value, or (`copied`) a register has that of another.
 
-    `guard`: the condition of the instruction it was put at.
+    `guard`: the condition of the instruction it was put at, `UNSURE` for some lanes alone.
     """
 
     mark: Mark | None = None
@@ -255,6 +258,7 @@ class MFunction:
         spilled: local memory for spilled registers, in bytes.
         breaks: whether lanes leave regions by breaks, among which there are no returns.
         marks: all marks of the function, where there are some; `homes`: the registers of values.
+        kept: what lives until an instruction though none reads it, in a debug build.
     """
 
     def __init__(self, name: str) -> None:
@@ -267,6 +271,7 @@ class MFunction:
         self.registers = 0
         self.marks: list[Mark] = []
         self.homes: dict[IrValue, VReg] = {}
+        self.kept: dict[MIns, set[VReg]] = {}
 
     def vreg(self, cls: RegisterClass, size: int = 1) -> VReg:
         """Return a new virtual register."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from isakit.compile.lower.form import MBlock, MFunction, MIns, VReg
+from dataclasses import replace
+
+from isakit.compile.lower.form import UNSURE, MBlock, MFunction, MIns, VReg
 from isakit.flow.graph import reachable
 
 
@@ -73,7 +75,7 @@ class IfConversion:
         end = yes.succs[0]
         for x, y, t in ((yes, no, test), (no, yes, opposite)):
             if self._fits(x, condition, most) and self.before(y, x, condition):
-                a.ins += y.ins
+                _append(a, y)
                 self._take(a, x, condition, t)
                 break
         else:
@@ -93,6 +95,13 @@ class IfConversion:
             i.guard = condition, test
             i.literal = False
             self.guarded(i)
-        a.ins += x.ins
-        a.note(x.notes)
-        x.ins, x.notes = [], []
+        _append(a, x)
+
+
+def _append(a: MBlock, x: MBlock) -> None:
+    """Move a block behind another one, whose lanes it may not be meant for: what it says of variables is not sure."""
+    a.note([replace(n, guard=UNSURE) for n in x.notes])
+    for i in x.ins:
+        i.before, i.after = ([replace(n, guard=UNSURE) for n in notes] for notes in (i.before, i.after))
+    a.ins += x.ins
+    x.ins, x.notes = [], []

@@ -46,6 +46,10 @@ class BlockLiveness:
         """Return whether a write leaves the old value to some lanes that need it."""
         return i.guard is not None and any(self.writes[u] > 1 for u in self.units(r))
 
+    def kept(self, i: MIns) -> list[int]:
+        """Return the units that live until an instruction for a variable's sake."""
+        return [self.first[v] + n for v in self.m.kept.get(i, ()) for n in range(v.size)]
+
     def step(self, i: MIns, live: set[int]) -> None:
         """Turn the registers live after an instruction into those live before it."""
         for r in i.defs():
@@ -53,6 +57,7 @@ class BlockLiveness:
                 live.difference_update(self.units(r))
         for r in i.uses():
             live.update(self.units(r))
+        live.update(self.kept(i))
 
     def entering(self, b: MBlock) -> set[int]:
         """Return the registers that are live at the start of a block."""
@@ -80,6 +85,7 @@ class BlockLiveness:
                         k.update(self.units(r))
                 for r in i.uses():
                     u.update(self.units(r))
+                u.update(self.kept(i))
             use[b], kill[b] = u, k
         self._across = sorted(set[int]().union(*use.values()))
         """The units that some block needs from others; bit sets know no others."""

@@ -144,6 +144,8 @@ def eliminate_dead_code(f: Function) -> None:
     """Remove what nothing depends on; a sum whose carry is unused is a plain sum."""
     roots = [i for b in f.blocks for i in b.ins if i.op.stays or (i.op is LD and LD.of(i).volatile)]
     tests = [b.term[1] for b in f.blocks if b.term[0] == "branch"]
+    if f.debugged:
+        tests += [v for b in f.blocks for mark in b.marks for v in mark.values]
     needed = reachable(
         [*roots, *(v.ins for v in tests if v.ins is not None)], lambda i: [a.ins for a in i.args if a.ins is not None]
     )

@@ -9,9 +9,9 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from isakit.compile.debug_records import marked
+from isakit.compile.debug_records import debug_build, marked
 from isakit.compile.lockstep import marked_shared, unmarked
-from isakit.errors import HostError, NotModelled
+from isakit.errors import HostError, IsakitError, NotModelled
 
 TRIPLE = "nvptx64-nvidia-cuda"
 CPU = "sm_20"
@@ -38,8 +38,11 @@ def _target() -> Any:
         raise NotModelled("this llvmlite's LLVM", f"it has no NVPTX target ({e})") from e
 
 
-def ptx_of(ir: str, optimize: int = 2, named: bool = False) -> str:
-    """Return the PTX of a module of LLVM IR; `named`: marks say where variables change (`compile.debug_records`)."""
+def ptx_of(ir: str, optimize: int = 2, named: bool = False, kept: bool = False) -> str:
+    """Return the PTX of a module of LLVM IR; `named`: marks say where variables change (`compile.debug_records`).
+
+    `kept`: it is a debug build, whose variables have the values that the source gives them.
+    """
     llvm = _library()
     machine = _target().create_target_machine(cpu=CPU, opt=optimize)
     module = llvm.parse_assembly(marked_shared(ir))
@@ -47,12 +50,43 @@ def ptx_of(ir: str, optimize: int = 2, named: bool = False) -> str:
     options = llvm.create_pipeline_tuning_options(speed_level=3 if optimize else 0)
     options.loop_unrolling = True  # of the loops that say so, at level 3 up to 300 instructions and at 2 up to 150
     builder = llvm.create_pass_builder(machine, options)
-    passes = builder.getModulePassManager()
+    passes = _promotion(llvm) if kept else builder.getModulePassManager()
     passes.run(module, builder)
-    if named:
+    if named or kept:
         module = llvm.parse_assembly(marked(str(module)))
         module.verify()
-    return unmarked(machine.emit_assembly(module), ir)
+    ptx = unmarked(machine.emit_assembly(module), ir)
+    return debug_build(ptx) if kept else ptx
+
+
+def promoted(ir: str) -> str | None:
+    """Return LLVM IR that no pass has seen with calls inlined and variables in registers; None if it cannot be read.
+
+    Nothing else is done to it, so that its debug records are those of the source. It may be of another LLVM.
+    """
+    try:
+        llvm = _library()
+        machine = _target().create_target_machine(cpu=CPU)
+        module = llvm.parse_assembly(_inlined(ir))
+        module.verify()
+    except (RuntimeError, IsakitError):
+        return None
+    _promotion(llvm).run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+    return str(module)
+
+
+def _inlined(ir: str) -> str:
+    """Return LLVM IR whose functions, but kernels, are inlined where they are called."""
+    ir = re.sub(r"(?m)^(attributes #\d+ = \{.*?) (?:noinline|optnone)\b", r"\1", ir)
+    return re.sub(r"(?m)^(define (?!.*\bptx_kernel\b)[^#]*)( #\d+)", r"\1 alwaysinline\2", ir)
+
+
+def _promotion(llvm: ModuleType) -> Any:
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.add_sroa_pass()
+    passes.add_global_dead_code_eliminate_pass()
+    return passes
 
 
 def one_text(texts: Sequence[str]) -> str:

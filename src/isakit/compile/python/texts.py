@@ -18,8 +18,10 @@ from isakit.errors import CompileError, Diagnostic
 _PACKAGE = "isakit"
 
 
-def compile_text(text: str, path: str, named: bool = False) -> tuple[str, dict[str, list[Param]]]:
+def compile_text(text: str, path: str, named: bool = False, kept: bool = False) -> tuple[str, dict[str, list[Param]]]:
     """Return the PTX of the kernels of a Python text, and their parameters by name; `named`: with marks for variables.
+
+    `kept`: as a debug build, too.
 
     Kernels are the functions at the top of the text that `isakit.kernel` decorates, whatever it is imported as.
     They see the functions at the top of the text, and its constants: names that get a number or a text by one
@@ -29,8 +31,8 @@ def compile_text(text: str, path: str, named: bool = False) -> tuple[str, dict[s
     texts: list[str] = []
     params: dict[str, list[Param]] = {}
     for source in kernel_sources(text, path):
-        name, ir, given = translate(source, named)
-        texts.append(ptx_of(ir, named=named))
+        name, ir, given = translate(source, named or kept)
+        texts.append(ptx_of(ir, named=named, kept=kept))
         params[name] = parameters(given)
     return one_text(texts), params
 

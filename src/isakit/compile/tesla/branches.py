@@ -23,7 +23,13 @@ SHORT_UNIFORM = 3
 
 # --- short blocks ----------------------------------------------------------------------------------------------------
 class _TeslaGuards(IfConversion):
+    def __init__(self, m: MFunction, debugged: bool) -> None:
+        super().__init__(m)
+        self.debugged = debugged
+
     def most(self, divergent: bool) -> int:
+        if self.debugged:
+            return 0
         return SHORT_DIVERGENT if divergent else SHORT_UNIFORM
 
     def opposite(self, condition: VReg, test: str) -> str:
@@ -44,9 +50,12 @@ class _TeslaGuards(IfConversion):
         return _only_copies(x) and _overwritten(x, y)
 
 
-def convert_ifs_to_guards(m: MFunction) -> None:
-    """Execute blocks of a few instructions under the condition of the branch around them."""
-    _TeslaGuards(m).run()
+def convert_ifs_to_guards(m: MFunction, debugged: bool = False) -> None:
+    """Execute blocks of a few instructions under the condition of the branch around them.
+
+    Not where the function is `debugged`: a line is reached by the lanes that it is meant for.
+    """
+    _TeslaGuards(m, debugged).run()
 
 
 def _only_copies(b: MBlock) -> bool:

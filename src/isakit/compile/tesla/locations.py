@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isakit.compile.ir import Const, IrValue, Mark
-from isakit.compile.lower.form import MemoryReference, MIns, PooledLiteral, Zero
+from isakit.compile.lower.form import MemoryReference, MFunction, MIns, PooledLiteral, VReg, Zero
 from isakit.compile.lower.locations import Cell, Knowledge, KnownWords, Place, Unit, VariableLocations
 from isakit.compile.ops import PARAM
 from isakit.compile.tesla import instructions as hw
@@ -60,6 +60,12 @@ class TeslaLocations(VariableLocations):
         return text if type == "u32" else f"{type}({text})"
 
 
+def registers(m: MFunction, mark: Mark) -> list[VReg]:
+    """Return the registers that the values of a mark are in."""
+    homes = [m.homes.get(v) for v in _words(mark) if v.ins is None or v.ins.op is not PARAM]
+    return [home for home in homes if home is not None and home.cls is GENERAL]
+
+
 def _words(mark: Mark) -> list[IrValue]:
     """Return the values of a mark that say where it is: an address has 32 bits."""
     return mark.values[:1] if mark.type.startswith(("ptr", "array", "shared")) else mark.values
@@ -77,4 +83,4 @@ def _text(p: Place) -> str:
     return hex(p) if isinstance(p, int) else p
 
 
-__all__ = ["TeslaLocations"]
+__all__ = ["TeslaLocations", "registers"]

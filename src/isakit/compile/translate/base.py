@@ -79,6 +79,7 @@ class Base:
         self.module, self.chip, self.layout = module, chip, layout
         self.entry: PtxFunction = entry
         self.function = Function(entry.name)
+        self.function.debugged = "debug" in module.options
         self.b = IrBuilder(self.function, self.function.block())
         self.slots: dict[tuple[int | str, ...], int] = {}
         self.kept: dict[tuple[str, int], int] = {}

@@ -22,13 +22,17 @@ from isakit.compile import Compiled, compile_ptx
 from isakit.compile.c.clang import (
     COMMON,
     CUDA_HEADERS,
+    NAMED,
     STANDARD,
+    UNSEEN,
     for_arch,
     for_code_generator,
     machine_command,
     messages,
 )
+from isakit.compile.debug_records import debug_build
 from isakit.compile.lockstep import LIMITS, unmarked
+from isakit.compile.python.llvm import promoted
 from isakit.errors import CompileError, HostError, IsakitError, NoSuchFile
 from isakit.formats import write_elf_cubin
 from isakit.formats.fatbin import FatImage, write_fatbin
@@ -227,12 +231,18 @@ class _Build:
         command = [*self.tools.device(arch), *COMMON, *LIMITS, *self._fast(), *self.common(source),
                    *self.respelled(source), "-w", "-S", "-emit-llvm", "-o", str(made), source.path]  # fmt: skip
         named = "device-debug" in self.options
-        self.clang(_for_clang([*command, *(["-Xclang", "-debug-info-kind=constructor"] if named else [])]), source)
+        self.clang(_for_clang([*command, *(NAMED + UNSEEN if named else [])]), source)
         ir = "" if self.dry else made.read_text("utf-8")
+        if named and not self.dry and (ir := promoted(ir)) is None:
+            self.clang(_for_clang([*command, *NAMED]), source)
+            ir = made.read_text("utf-8")
         if not self.dry:
             made.write_text(for_code_generator(ir, named), "utf-8")
         self.clang([*machine_command(self.tools.clang, self._fast()), "-w", "-o", str(out), str(made)], source)
-        return "" if self.dry else for_arch(unmarked(out.read_text("utf-8"), ir), arch)
+        if self.dry:
+            return ""
+        ptx = for_arch(unmarked(out.read_text("utf-8"), ir), arch)
+        return debug_build(ptx) if named else ptx
 
     def _fast(self) -> list[str]:
         """Return options for how exact divisions are, and whether functions are those of the chip."""

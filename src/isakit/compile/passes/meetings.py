@@ -1,0 +1,74 @@
+"""Variables of the source where ways meet: what has one value on each of them has that of a phi behind."""
+
+from __future__ import annotations
+
+from isakit.compile.ir import Block, Function, Ins, IrValue, Mark
+from isakit.compile.ops import PHI
+from isakit.flow.graph import FlowGraph
+
+_Values = tuple[IrValue, ...]
+_Known = dict[str, _Values]
+"""Variables whose value is known, by their names."""
+
+
+def meet_marks(f: Function) -> None:
+    """Mark what variables are behind phis of their values; a debug build gets phis for others, too."""
+    types = {mark.name: mark.type for b in f.blocks for mark in b.marks}
+    if types:
+        _Meetings(f, types).run()
+
+
+class _Meetings:
+    """The values of variables where blocks begin: they only become phis, and phis unknown, so that this ends."""
+
+    def __init__(self, f: Function, types: dict[str, str]) -> None:
+        self.f, self.types = f, types
+        self.blocks = FlowGraph(f.blocks[:1], lambda b: b.succs).nodes
+        self.leaving: dict[Block, _Known] = {}
+        self.made: dict[tuple[Block, str], list[Ins]] = {}
+
+    def run(self) -> None:
+        changed = True
+        while changed:
+            changed = False
+            for b in self.blocks:
+                now = self.entering(b)
+                now |= {mark.name: tuple(mark.values) for mark in b.marks}
+                now = {name: values for name, values in now.items() if values}
+                if now != self.leaving.get(b):
+                    self.leaving[b], changed = now, True
+        for b in self.blocks:
+            ways = [self.leaving[p] for p in b.preds]
+            met = {n: v for n, v in self.entering(b).items() if any(way[n] != v for way in ways)}
+            for name, values in met.items():
+                for k, phi in enumerate(self.made.get((b, name), ())):
+                    phi.args, phi.block = [way[name][k] for way in ways], b
+                    b.phis.append(phi)
+                b.marks.insert(0, Mark(0, name, self.types[name], list(values)))
+
+    def entering(self, b: Block) -> _Known:
+        """Return what is known where a block begins; ways that were not looked at yet say nothing."""
+        ways = [(k, self.leaving[p]) for k, p in enumerate(b.preds) if p in self.leaving]
+        out: _Known = {}
+        for name in ways[0][1] if ways else ():
+            found = [(k, way[name]) for k, way in ways if name in way]
+            if len(found) == len(ways) and len({len(values) for _, values in found}) == 1:
+                values = found[0][1] if len({v for _, v in found}) == 1 else self.met(b, name, found)
+                out |= {name: values} if values else {}
+        return out
+
+    def met(self, b: Block, name: str, found: list[tuple[int, _Values]]) -> _Values:
+        """Return the values of phis of a variable that has others on some ways; () where there are none."""
+        made = self.made.get((b, name))
+        if made is None:
+            columns = [[(k, values[n]) for k, values in found] for n in range(len(found[0][1]))]
+            own = [next((i.out for i in b.phis if all(i.args[k] is v for k, v in column)), None) for column in columns]
+            if all(own):
+                return tuple(v for v in own if v is not None)
+            if not self.f.debugged:
+                return ()
+            made = self.made[b, name] = [Ins(PHI, [], (v.kind,), b.loc) for v in found[0][1]]
+        return tuple(i.out for i in made)
+
+
+__all__ = ["meet_marks"]
