@@ -20,7 +20,7 @@ from isakit.compile.python import Pointer, Scalar, function_source, parameters, 
 from isakit.compile.python.types import f32, f64, i8, i16, i32, i64, type_named, u8, u16, u32, u64
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
-from isakit.runtime import Buffer, Device
+from isakit.runtime import Buffer, Device, LoadedKernel
 from isakit.runtime.python_kernel import PythonKernel, with_shapes
 
 int8, int16, int32, int64, uint8, uint16, uint32, uint64 = i8, i16, i32, i64, u8, u16, u32, u64
@@ -169,13 +169,13 @@ class CudaKernel:
     Attributes: `function`, `py_func` (the same under numba's name), `device` (it is called from kernels only).
     """
 
-    def __init__(self, function: Callable[..., Any], types: tuple[Type, ...] | None, device: bool) -> None:
+    def __init__(self, function: Callable[..., object], types: tuple[Type, ...] | None, device: bool) -> None:
         self.function = self.py_func = function
         self.__name__, self.__doc__ = function.__name__, function.__doc__
         self.types, self.device = types, device
-        self._loaded: dict[tuple[Hashable, ...], Any] = {}
+        self._loaded: dict[tuple[Hashable, ...], tuple[Device, LoadedKernel, list[tuple[str, Type]]]] = {}
 
-    def __getitem__(self, shape: tuple[Any, ...]) -> Callable[..., None]:
+    def __getitem__(self, shape: tuple[Dims, ...]) -> Callable[..., None]:
         """Return `kernel[grid, block]`: to be called with the arguments. A stream that follows them has no effect."""
         if self.device:
             raise TypeError(f"{self.__name__} is called from kernels; it cannot be launched")
@@ -189,13 +189,13 @@ class CudaKernel:
         block = tpb or 128
         return self[-(-ntasks // block), block]
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: object) -> Any:
         """Call a device function on the host; raise TypeError for a kernel, which needs a shape."""
         if self.device:
             return self.function(*args)
         raise TypeError(f"say how many threads run it: {self.__name__}[grid, block](...)")
 
-    def _launch(self, shape: tuple[Any, Any], args: tuple[Any, ...]) -> None:
+    def _launch(self, shape: tuple[Dims, Dims], args: tuple[object, ...]) -> None:
         device = current_device()
         if len(args) != (takes := self.function.__code__.co_argcount):
             raise LaunchError(f"{self.__name__} takes {takes} arguments, got {len(args)}")
@@ -215,7 +215,7 @@ class CudaKernel:
         return f"<kernel {self.__name__}>"
 
 
-def _plain(arg: Any) -> Any:
+def _plain(arg: object) -> object:
     return arg.buffer if isinstance(arg, DeviceArray) else arg
 
 
@@ -244,7 +244,7 @@ def _signature(text: str) -> tuple[Type, ...]:
     return tuple(t for t in types if t is not None)
 
 
-def jit(function: Any = None, device: bool = False, **options: object) -> Any:
+def jit(function: object = None, device: bool = False, **options: object) -> Any:
     """Make a kernel of a Python function: `@cuda.jit`, with a signature, or with `device=True` a function for kernels.
 
     Other options (`fastmath`, `inline`, `cache` ...) have no effect.
@@ -260,7 +260,7 @@ def jit(function: Any = None, device: bool = False, **options: object) -> Any:
 class Reduce:
     """Reduction of arrays by a function of two elements."""
 
-    def __init__(self, function: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, function: Callable[..., object]) -> None:
         combined = getattr(function, "function", function)
 
         def halves(values: Any, half: Any, count: Any) -> None:
@@ -288,7 +288,7 @@ class Reduce:
         return None
 
 
-def reduce(function: Callable[[Any, Any], Any]) -> Reduce:
+def reduce(function: Callable[..., object]) -> Reduce:
     """Make a reduction of a function: `total = cuda.reduce(lambda a, b: a + b)`, then `total(array)`."""
     return Reduce(function)
 

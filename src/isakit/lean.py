@@ -51,7 +51,7 @@ def dataclass(
 ) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(field_specifiers=(field,))
 def dataclass(
-    cls: type[Any] | None = None,
+    cls: type[object] | None = None,
     /,
     *,
     frozen: bool = False,
@@ -62,7 +62,7 @@ def dataclass(
 ) -> Any:
     """Make a class of annotated fields; parameters as of `dataclasses.dataclass`."""
 
-    def make(cls: type[Any]) -> type[Any]:
+    def make(cls: type[object]) -> type[Any]:
         if order or slots:
             return dataclasses.dataclass(frozen=frozen, eq=eq, repr=repr, order=order, slots=slots)(cls)
         return _made(cls, frozen, eq, repr)
@@ -83,7 +83,7 @@ def _made(cls: type[Any], frozen: bool, eq: bool, repr: bool) -> type[Any]:
     setattr(cls, _PARAMS, params)
     fields = dataclasses.fields(cls)
     defined = cls.__dict__
-    new: dict[str, Any] = {"__match_args__": tuple(f.name for f in fields if f.init and not f.kw_only)}
+    new: dict[str, object] = {"__match_args__": tuple(f.name for f in fields if f.init and not f.kw_only)}
     if "__init__" not in defined:
         new["__init__"] = _init(cls, sorted(fields, key=lambda f: f.kw_only is True), frozen)
     if repr:
@@ -128,7 +128,7 @@ class _Sample:
 _SPECIAL = re.compile(r"(\w+\.)?(ClassVar|InitVar|KW_ONLY)\b")
 
 
-def _plain_fields(cls: type[Any], annotations: dict[str, Any]) -> tuple[dict[str, Field[Any]], Any]:
+def _plain_fields(cls: type[Any], annotations: dict[str, object]) -> tuple[dict[str, Field[Any]], Any]:
     """Return the same for annotations without a special meaning, without the standard decorator."""
     known: dict[str, Field[Any]] = {}
     sample: Any = dataclasses.fields(_Sample)[0]
@@ -148,7 +148,7 @@ def _plain_fields(cls: type[Any], annotations: dict[str, Any]) -> tuple[dict[str
     return known, copy.copy(getattr(_Sample, _PARAMS))
 
 
-def _init(cls: type[Any], fields: list[Field[Any]], frozen: bool) -> Callable[..., None]:
+def _init(cls: type[object], fields: list[Field[Any]], frozen: bool) -> Callable[..., None]:
     """Return `__init__`, the one method that is compiled."""
     names: dict[str, Any] = {"set_": object.__setattr__, "missing": MISSING}
     arguments, lines = ["self"], list[str]()
@@ -187,15 +187,15 @@ def _values(names: list[str]) -> Callable[[Any], Any]:
     return attrgetter(*names) if names else lambda _: ()
 
 
-def _eq(values: Callable[[Any], Any]) -> Callable[[Any, object], Any]:
-    def eq(self: Any, other: object) -> Any:
+def _eq(values: Callable[[object], object]) -> Callable[[Any, object], Any]:
+    def eq(self: object, other: object) -> Any:
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
 
     return eq
 
 
-def _hash(values: Callable[[Any], Any]) -> Callable[[Any], int]:
-    def hash_(self: Any) -> int:
+def _hash(values: Callable[[object], object]) -> Callable[[Any], int]:
+    def hash_(self: object) -> int:
         return hash(values(self))
 
     return hash_
@@ -203,19 +203,19 @@ def _hash(values: Callable[[Any], Any]) -> Callable[[Any], int]:
 
 def _repr(names: list[str]) -> Callable[[Any], str]:
     @recursive_repr()
-    def repr_(self: Any) -> str:
+    def repr_(self: object) -> str:
         return f"{type(self).__qualname__}({', '.join(f'{n}={getattr(self, n)!r}' for n in names)})"
 
     return repr_
 
 
-def _frozen(cls: type[Any], names: frozenset[str]) -> dict[str, Any]:
-    def set_(self: Any, name: str, value: Any) -> None:
+def _frozen(cls: type[object], names: frozenset[str]) -> dict[str, Any]:
+    def set_(self: object, name: str, value: object) -> None:
         if type(self) is cls or name in names:
             raise FrozenInstanceError(f"cannot assign to field {name!r}")
         super(cls, self).__setattr__(name, value)
 
-    def delete(self: Any, name: str) -> None:
+    def delete(self: object, name: str) -> None:
         if type(self) is cls or name in names:
             raise FrozenInstanceError(f"cannot delete field {name!r}")
         super(cls, self).__delattr__(name)

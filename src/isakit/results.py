@@ -63,7 +63,7 @@ def record(cls: type[T]) -> type[T]:
 # --- JSON ---
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """Return a value as plain data: records become dictionaries, sets sorted lists, bytes hexadecimal digits."""
     if value is None or isinstance(value, (bool, int, float, str)):
         return value.value if isinstance(value, enum.Enum) else value
@@ -176,7 +176,7 @@ def _keys(kind: object) -> tuple[dict[str, object], list[str]]:
     return {f.name: hints[f.name] for f in shown}, required
 
 
-_NAMES: dict[Any, str] = {
+_NAMES: dict[object, str] = {
     str: "a text", int: "a whole number", float: "a number", bool: "true or false", list: "a list", dict: "an object",
     type(None): "null",
 }  # fmt: skip
@@ -218,7 +218,7 @@ _LONGEST_KEY = 80
 
 # --- its schema ---
 
-_SIMPLE: dict[Any, dict[str, Any]] = {
+_SIMPLE: dict[object, dict[str, object]] = {
     str: {"type": "string"},
     bytes: {"type": "string"},
     bool: {"type": "boolean"},
@@ -247,7 +247,7 @@ class Output:
         return {"$schema": DIALECT, "$id": name, "title": f"isakit {self.verb} --json", **schema_of(self.shape())}
 
 
-def schema_of(kind: Any) -> dict[str, Any]:
+def schema_of(kind: object) -> dict[str, Any]:
     """Return the JSON schema of the values of a type, as `plain` writes them. Raises TypeError for what has none."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if kind in _SIMPLE:
@@ -280,7 +280,7 @@ def schema_of(kind: Any) -> dict[str, Any]:
 # --- tables ---
 
 
-def table(kind: type[Any], rows: Sequence[Any], *, fit: bool = False) -> list[str]:
+def table(kind: type[Any], rows: Sequence[object], *, fit: bool = False) -> list[str]:
     """Return a table of records as lines: a head, then a line per row.
 
     Args:

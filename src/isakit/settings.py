@@ -37,7 +37,7 @@ class _FieldCheck:
     def __init__(self, field: Field[Any], test: tuple[Callable[[object], bool], str]) -> None:
         self.field = field.name
         self.allowed, self.wanted = test
-        self.passed: Any = self  # no value
+        self.passed: object = self  # no value
 
 
 @cache
@@ -79,15 +79,15 @@ def _is_int(v: object) -> bool:
 def _all_are(test: Callable[[object], bool], v: object, length: int | None) -> bool:
     if not isinstance(v, tuple):
         return False
-    parts = cast(tuple[Any, ...], v)
+    parts = cast(tuple[object, ...], v)
     return (length is None or len(parts) == length) and all(test(x) for x in parts)
 
 
-def _one_of(names: tuple[Any, ...]) -> str:
+def _one_of(names: tuple[object, ...]) -> str:
     return f"one of {', '.join(map(str, names))}"
 
 
-def _either(hints: list[Any]) -> tuple[Callable[[object], bool], str] | None:
+def _either(hints: list[object]) -> tuple[Callable[[object], bool], str] | None:
     """Return none, or what passes for one of the annotations."""
     checks = [_check(h) for h in hints]
     known = [c for c in checks if c is not None]

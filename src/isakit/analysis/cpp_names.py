@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from isakit.errors import IsakitError
 
@@ -28,7 +28,7 @@ def demangled(name: str) -> str:
     return _INT.sub(lambda m: m[2] + ("u" if m[1] else ""), found)
 
 
-def _library() -> Any:
+def _library() -> Callable[[str], object]:
     try:
         import itanium_demangler  # pyright: ignore[reportMissingImports]
     except ImportError:

@@ -76,8 +76,8 @@ class DifferentFact:
     """Something that the files say of a kernel, and the value in each."""
 
     what: str
-    a: Any
-    b: Any
+    a: object
+    b: object
 
 
 @record
@@ -120,7 +120,7 @@ class ProgramDiff:
     name_a: str
     name_b: str
     rows: list[DiffRow]
-    facts: list[tuple[str, Any, Any]] = field(default_factory=list[tuple[str, Any, Any]])
+    facts: list[tuple[str, object, object]] = field(default_factory=list[tuple[str, object, object]])
 
     @cached_property
     def counts(self) -> dict[Change, int]:

@@ -100,7 +100,7 @@ class LazyCommands(click.Group):
             code = BAD_INPUT
         sys.exit(code if isinstance(code, int) else 0)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         try:
             with warnings.catch_warnings():
                 warnings.showwarning = _warning

@@ -29,7 +29,7 @@ UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 Options = dict[str, Any]
 """The options of a command by name, as click passes them."""
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 
 def isa_option(required: bool = False) -> Callable[[F], F]:

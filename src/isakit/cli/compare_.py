@@ -14,6 +14,7 @@ from isakit.results import OMITTED, Omitted, Output, record
 if TYPE_CHECKING:
     from isakit.debug.compare import Comparison
     from isakit.description import Module
+    from isakit.formats import Shader
 
 
 @record
@@ -120,7 +121,7 @@ def command(first: str, second: str, as_json: bool, **options: Any) -> None:
         click.get_current_context().exit(NO)
 
 
-def _shaders(a: Any, b: Any, options: Options) -> Comparison:
+def _shaders(a: Shader, b: Shader, options: Options) -> Comparison:
     from isakit.cli.shader_inputs import shader_inputs
     from isakit.debug.compare_shaders import compare_shaders
 

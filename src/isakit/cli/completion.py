@@ -6,7 +6,6 @@ Loaded only when a shell asks. The scripts are click's; what they ask for is ans
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import click
 from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
@@ -22,7 +21,7 @@ def script(shell: str, app: click.Command) -> str:
     return SHELLS[shell](app, {}, "isakit", VARIABLE).source()
 
 
-def values(parameter: click.Parameter, chosen: dict[str, Any]) -> Iterable[str] | None:
+def values(parameter: click.Parameter, chosen: dict[str, object]) -> Iterable[str] | None:
     """Return the possible values of a parameter after `chosen`, the arguments before it; None where it takes a file."""
     name = parameter.name
     if name == "isa_name":
@@ -44,8 +43,8 @@ def values(parameter: click.Parameter, chosen: dict[str, Any]) -> Iterable[str] 
     return None
 
 
-def _variants(isa_name: Any) -> list[str]:
-    sets = [isa_name] if isa_name in VARIANTS else list(VARIANTS)
+def _variants(isa_name: object) -> list[str]:
+    sets = [s for s in VARIANTS if s == isa_name] or list(VARIANTS)
     return [v for s in sets for v in VARIANTS[s]]
 
 
@@ -55,10 +54,10 @@ def _chips() -> list[str]:
     return sorted(str(c) for c in CHIPS)
 
 
-def _instructions(isa_name: Any) -> list[str]:
+def _instructions(isa_name: object) -> list[str]:
     from isakit.instruction_sets import isa
 
-    sets = [isa_name] if isa_name in VARIANTS else list(VARIANTS)
+    sets = [s for s in VARIANTS if s == isa_name] or list(VARIANTS)
     return sorted({r.name for s in sets for r in isa(s).instructions})
 
 

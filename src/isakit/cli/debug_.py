@@ -33,7 +33,7 @@ class CommandReply:
 
     command: str
     lines: list[str]
-    data: Any
+    data: object
 
 
 OUTPUT = Output("debug", 1, lambda: CommandReply)
@@ -295,7 +295,7 @@ def _carry_out(commands: Terminal, lines: Iterator[str], as_json: bool, strict: 
             return
 
 
-def _answer(reply: Any, as_json: bool, line: str) -> None:
+def _answer(reply: Reply, as_json: bool, line: str) -> None:
     if as_json:
         echo_json(CommandReply(line, reply.lines, reply.data), None)
         return

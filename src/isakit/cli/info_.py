@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -111,7 +111,7 @@ class ProgramFile:
     samplers: list[TextureUse]
     attributes: list[FileAttribute]
     stage: str | Omitted
-    parameters: list[Any] | Omitted
+    parameters: list[object] | Omitted
     complaints: list[str] | Omitted
 
 

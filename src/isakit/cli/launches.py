@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from isakit.runtime.kernel import LoadedKernel
     from isakit.runtime.usse_grid import Grid
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 _LEFT_OUT = ("limit", "stats", "as_json", "file")
 
 

@@ -52,7 +52,7 @@ class ReturnedArgument:
     dtype: str
     shape: list[int]
     file: str | Omitted
-    values: list[Any] | Omitted
+    values: list[object] | Omitted
 
 
 @record
@@ -95,7 +95,7 @@ class ShaderRun:
     """A shader that ended; results that were not saved are lists of numbers."""
 
     stats: ShaderCost
-    outputs: dict[str, SavedResult | list[Any]]
+    outputs: dict[str, SavedResult | list[object]]
 
 
 @record

@@ -31,7 +31,7 @@ class Job:
 
     grid: int | Sequence[int]
     block: int | Sequence[int]
-    args: Sequence[Any] = ()
+    args: Sequence[object] = ()
     options: dict[str, Any] = field(default_factory=dict[str, Any])
 
 

@@ -53,7 +53,7 @@ def schema(table: str) -> Any:
     pa = arrow()
     text, number, names = pa.string(), pa.int32(), pa.dictionary(pa.int32(), pa.string())
     place = [("path", text), ("member", text)]
-    columns: dict[str, list[tuple[str, Any]]] = {
+    columns: dict[str, list[tuple[str, object]]] = {
         "files": [*place, ("bytes", pa.int64()), ("sha256", text), ("programs", number), ("ptx", number),
                   ("errors", pa.list_(text))],
         "kernels": [*place, ("offset", pa.int64()), ("kind", names), ("isa", names), ("variant", names),
@@ -72,9 +72,9 @@ class Rows:
     """Rows of all tables, in memory."""
 
     def __init__(self) -> None:
-        self.files: list[tuple[Any, ...]] = []
-        self.kernels: list[tuple[Any, ...]] = []
-        self.strings: list[tuple[Any, ...]] = []
+        self.files: list[tuple[object, ...]] = []
+        self.kernels: list[tuple[object, ...]] = []
+        self.strings: list[tuple[object, ...]] = []
         self._code: dict[str, CodeRows] = {}
         self.bytes = 0
 
@@ -150,7 +150,7 @@ class Rows:
     def tables(self) -> dict[str, Any]:
         """Return the rows as pyarrow tables."""
         pa = arrow()
-        out: dict[str, Any] = {}
+        out: dict[str, object] = {}
         for name, rows in (("files", self.files), ("kernels", self.kernels), ("strings", self.strings)):
             columns = schema(name)
             values = list(zip(*rows, strict=True)) if rows else [()] * len(columns)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ Dims = int | Sequence[int]
 
 
 def compare_kernels(
-    a: LoadedKernel, b: LoadedKernel, grid: Dims, block: Dims, args: Sequence[Any], *, ulps: int = 0,
+    a: LoadedKernel, b: LoadedKernel, grid: Dims, block: Dims, args: Sequence[object], *, ulps: int = 0,
     max_instructions: int | None = None,
 ) -> Comparison:  # fmt: skip
     """Launch two kernels with copies of the same arguments and compare what their arrays hold afterwards.
@@ -51,7 +50,7 @@ def compare_kernels(
 
 
 def _parting(
-    kernels: tuple[LoadedKernel, LoadedKernel], grid: Dims, block: Dims, args: Sequence[Any], limit: int | None
+    kernels: tuple[LoadedKernel, LoadedKernel], grid: Dims, block: Dims, args: Sequence[object], limit: int | None
 ) -> FirstDifference | None:
     runs = [_Stepped(k, grid, block, deepcopy(list(args)), limit) for k in kernels]
     programs = runs[0].program, runs[1].program
@@ -61,14 +60,14 @@ def _parting(
 class _Stepped:
     """A launch that goes on by one instruction of one warp at a time; the ready warps take turns."""
 
-    def __init__(self, kernel: LoadedKernel, grid: Dims, block: Dims, args: list[Any], limit: int | None) -> None:
+    def __init__(self, kernel: LoadedKernel, grid: Dims, block: Dims, args: list[object], limit: int | None) -> None:
         self.machine, self.limit = kernel.machine(grid, block, args), limit
         self.arrays: list[Array] = [a for a in args if isinstance(a, np.ndarray)]
         self.program: Program = kernel.info.program
         self._numbers = {i.address: k for k, i in enumerate(self.program)}
         self._warp: Warp | None = None
 
-    def steps(self) -> Iterator[tuple[int, Any]]:
+    def steps(self) -> Iterator[tuple[int, Array]]:
         """Yield (number of the next instruction, the warp and its active lanes) before each step."""
         turn, done = -1, 0
         while not self.machine.idle() and (self.limit is None or done < self.limit):

@@ -126,7 +126,7 @@ def compare_shaders(
 
 
 def _once(
-    a: Shader, b: Shader, given: Inputs, inputs: Mapping[str, Any], how: tuple[int, Rules, Engine, int]
+    a: Shader, b: Shader, given: Inputs, inputs: Mapping[str, object], how: tuple[int, Rules, Engine, int]
 ) -> Comparison:
     """Run both shaders once and compare their results."""
     ulps, rules, engine, limit = how

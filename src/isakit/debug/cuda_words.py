@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from isakit.debug.panes import cut
 from isakit.debug.session_view import SessionView
@@ -45,7 +44,7 @@ def move(session: SessionView, text: str) -> bool:
         if (given := asked.pop(word, None)) is not None and given != ((1,) if word == "grid" else (0,)):
             raise LaunchError(f"there is one {word}, {1 if word == 'grid' else 0}")
     x, y, z = session.target_block()
-    block: Any = facts["block"]
+    block: object = facts["block"]
     if (given := asked.get("block")) is not None:
         block = given[0] if len(given) == 1 else (given[0], given[1])
     warp, lane = facts["warp"], facts["lane"]

@@ -196,7 +196,7 @@ class Adapter:
         name, number = request.get("command"), request.get("seq")
         name = name if isinstance(name, str) else ""  # anything else may be nested too deeply to be said again
         about = {"type": "response", "request_seq": number if isinstance(number, int) else 0, "command": name}
-        arguments: Any = request.get("arguments") or {}
+        arguments: object = request.get("arguments") or {}
         handler = _HANDLERS.get(name)
         moving = _MOVES.get(name)
         try:

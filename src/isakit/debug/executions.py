@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -31,15 +31,16 @@ def execution_of(machine: object, program: Program | None = None, *, compiled: b
     target = target_of(machine)
     if target.isa == "tesla":
         from isakit.debug.tesla_execution import TeslaExecution
+        from isakit.machine.tesla.tesla_target import TeslaTarget
 
-        m: Any = machine
+        m = cast(TeslaTarget, target).machine
         code = m.launch.code
         if program is None:
             program = Program(code.decoder, code.units, code.address)
         return TeslaExecution(m, program, compiled=compiled)
     if target.isa == "vuc":
         return VucExecution(target, program or _code(target))
-    return UsseExecution(target, program or cast(Any, machine).code.program)
+    return UsseExecution(target, program or cast(UsseTarget, target).code.program)
 
 
 def _code(target: Target) -> Program:

@@ -21,7 +21,7 @@ class ObservedMachine(Machine):
 
     op: Op | None = None
     kind: AccessKind = "read"
-    value: Any = None
+    value: object = None
 
     def before(self, gang: Gang, op: Op, lanes: Lanes, executing: Lanes) -> None:
         """Observe that a gang is about to execute an instruction in some lanes."""

@@ -26,7 +26,7 @@ class Reply:
     """The answer to a command: lines for people, plain data for programs; `quit` ends the debugger."""
 
     lines: list[str]
-    data: Any = None
+    data: object = None
     quit: bool = False
 
 

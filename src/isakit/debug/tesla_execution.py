@@ -52,7 +52,7 @@ class TeslaExecution(Execution):
         self._sub = 0
         self._mark = (-1, 0, 0)  # block, what it had issued, position
         self._fast: Any = None
-        self._made: dict[Hashable, tuple[Any, list[bool]]] = {}
+        self._made: dict[Hashable, tuple[object, list[bool]]] = {}
         self.why_slow = "" if compiled else "it was not asked for"
         if together:
             self.turn, self.why_slow = TURN, "its blocks may wait for each other"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import cast
 
 from isakit.decompile.names import Identifiers
 from isakit.errors import NotModelled
@@ -27,6 +27,7 @@ from isakit.formats.gxp import (
     FragmentVaryings,
     GxpFile,
     GxpParameter,
+    VertexVaryings,
     vertex_outputs,
 )
 from isakit.runtime import usse_layout as layout
@@ -222,8 +223,7 @@ class Interface:
 
     # --- inputs of an invocation -------------------------------------------------------------------------------------
     def _attributes(self) -> Iterator[tuple[int, Value]]:
-        gxp: Any = self.gxp
-        v = gxp.varyings
+        v = cast("VertexVaryings", self.gxp.varyings)
         for p in self._parameters(ATTRIBUTE):
             size = p.component_count
             if not size:
@@ -238,7 +238,7 @@ class Interface:
             (HAS_INDEX, "gl_VertexID", v.index_pa),
             (HAS_INSTANCE, "gl_InstanceID", v.instance_pa),
         ):
-            if gxp.flags & flag:
+            if self.gxp.flags & flag:
                 yield register, _symbol(Symbol(name, None, 1, 0, "u32"))
 
     def _declared_varyings(self) -> dict[str, DeclaredInput]:
@@ -256,7 +256,7 @@ class Interface:
         return declared
 
     def _varyings(self) -> Iterator[tuple[int, Value]]:
-        v: Any = self.gxp.varyings
+        v = cast("FragmentVaryings", self.gxp.varyings)
         for i in layout.fragment_inputs(v.inputs):
             ty = "f32" if i.texture is not None else i.ty
             declared = self._declared[i.name]
@@ -282,12 +282,11 @@ class Interface:
     # --- results -----------------------------------------------------------------------------------------------------
     def outputs(self) -> list[Output]:
         """Return the locations of the results after the program."""
-        gxp: Any = self.gxp
-        v = gxp.varyings
-        if self.shader.stage == "vertex":
+        v = cast("VertexVaryings | FragmentVaryings", self.gxp.varyings)
+        if isinstance(v, VertexVaryings):
             found = vertex_outputs(v.outputs1, v.outputs2)
             return [Output(o.name, "o", o.register, o.components, "f32") for o in found]
-        native = bool(gxp.flags & NATIVE_COLOR)
+        native = bool(self.gxp.flags & NATIVE_COLOR)
         ty, size = TYPES[int(v.output_type)], max(1, v.output_components)
         if size > 4:
             raise NotModelled(f"an expression for a colour of {size} components")

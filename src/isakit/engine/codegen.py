@@ -42,7 +42,7 @@ class FunctionWriter:
     def __init__(self, plan: Plan, style: Style, sizes: Mapping[str, int] | None = None) -> None:
         self.plan, self.style, self.sizes = plan, style, sizes or {}
         self.body: list[str] = []
-        self.fields: list[Any] = []
+        self.fields: list[object] = []
         self.parameters: list[str] = []
         self.widths: list[int] = []
         self.files: dict[str, str] = {}

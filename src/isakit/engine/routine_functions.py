@@ -22,6 +22,7 @@ from isakit.sem.routine_code import (
     PointAt,
     RaiseStatement,
     Return,
+    RoutineArgument,
     RoutineCode,
     RowArgument,
     Statement,
@@ -41,7 +42,7 @@ _COMPARED = {"eq": "!=", "ult": ">="}
 """The opposites of comparisons."""
 
 
-def python_function(routine: AnyRoutine, **statics: Any) -> MadeFunction:
+def python_function(routine: AnyRoutine, **statics: object) -> MadeFunction:
     """Make a function of a routine for some static arguments; it takes the others in their order."""
     return _function(routine.code(**statics))
 
@@ -73,12 +74,12 @@ def _expression(code: RoutineCode, widths: tuple[int, ...]) -> MadeFunction:
     return compiled_operation(Operation(definition), (), widths, "numpy")
 
 
-def numpy_function(routine: AnyRoutine, **statics: Any) -> MadeFunction:
+def numpy_function(routine: AnyRoutine, **statics: object) -> MadeFunction:
     """Make a function of a routine that only computes something, on arrays of numbers."""
     return _expression(routine.code(**statics), tuple(p.width for p in routine.parameters))
 
 
-def source_of(routine: AnyRoutine, **statics: Any) -> str:
+def source_of(routine: AnyRoutine, **statics: object) -> str:
     """Return the text of that function."""
     return "\n".join(_Writer(routine.code(**statics)).lines())
 
@@ -157,7 +158,7 @@ class _Writer:
         call = f"{function}({', '.join(self._passed(a) for a in s.arguments)})"
         self._line(call if s.name is None else f"{s.name} = {call}", depth)
 
-    def _passed(self, a: Any) -> str:
+    def _passed(self, a: RoutineArgument) -> str:
         match a:
             case str():
                 return a
@@ -166,7 +167,7 @@ class _Writer:
             case _:
                 return self._bare(a)
 
-    def _text(self, a: Any) -> str:
+    def _text(self, a: object) -> str:
         if isinstance(a, Value):
             return self._bare(a)
         if not isinstance(a, Text):
@@ -182,7 +183,7 @@ class _Writer:
                     out += f"{{{self._named(function, 'text')}({self._bare(value)})}}"
         return "f" + repr(out)
 
-    def _named(self, thing: Any, hint: str) -> str:
+    def _named(self, thing: object, hint: str) -> str:
         """Return the global name of an object. Locals of routines have no leading underscore."""
         name = f"_{hint}"
         while self.space.setdefault(name, thing) is not thing:

@@ -10,7 +10,6 @@ import ctypes
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from isakit.asm.printer import Before, Notes, instruction_lines
 from isakit.asm.program import Program
@@ -76,7 +75,7 @@ def _is_built(decoder: Decoder) -> bool:
 
 
 @cache
-def _loaded(decoder: Decoder) -> Any:
+def _loaded(decoder: Decoder) -> ctypes.CDLL | None:
     """Return the library of a view in this process; None where it cannot be had."""
     try:
         library = ctypes.CDLL(str(library_of(decoder).path()))
@@ -93,7 +92,7 @@ def _loaded(decoder: Decoder) -> Any:
     return library
 
 
-def _library(program: Program) -> Any:
+def _library(program: Program) -> ctypes.CDLL | None:
     """Return the library for a program; None where it would not help or is not there."""
     decoder, units = program.decoder, program.unit_count
     variant = decoder.view.variant

@@ -7,7 +7,7 @@ a user-defined operation (CALLOTHER) by name: exact floating point, tables, what
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from isakit.errors import IsakitError
@@ -70,10 +70,10 @@ def size_of(width: int) -> int:
     return -(-width // 8)
 
 
-def canonical(effects: Sequence[Effect], results: Sequence[Value] = ()) -> tuple[Any, ...]:
+def canonical(effects: Sequence[Effect], results: Sequence[Value] = ()) -> tuple[Hashable, ...]:
     """Return a key that is equal for graphs that compute the same."""
     numbers: dict[int, int] = {}
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[object, ...]] = []
 
     def number(v: Value) -> int:
         for x in postorder(v, set()):

@@ -38,7 +38,7 @@ class _Class:
     `kind`: `operand` with the width that it reads, or another object by its representation; `words`: the static bits.
     """
 
-    kind: tuple[Any, ...]
+    kind: tuple[Hashable, ...]
     words: tuple[int, ...]
 
 
@@ -158,9 +158,9 @@ class Meanings:
 
     def _trace(self, form: Form, word: int, chosen: Mapping[str, _Class]) -> tuple[Trace, frozenset[str]] | None:
         """Return the trace with recording operands and the operands it reads; None if there is no meaning."""
-        touched: dict[tuple[str, str], Any] = {}
+        touched: dict[tuple[str, str], object] = {}
         try:
-            bound: dict[str, Any] = {}
+            bound: dict[str, object] = {}
             for name, part in form.parts.items():
                 if name in form.control:
                     continue
@@ -194,7 +194,7 @@ class Meanings:
             try:
                 bound = bound_value(part, word, BINDER)
                 if isinstance(bound, Value) and bound.uniform:
-                    kind: tuple[Any, ...] = ("other", canonical([], [bound]))
+                    kind: tuple[Hashable, ...] = ("other", canonical([], [bound]))
                 elif hasattr(bound, "read") or hasattr(bound, "write"):
                     with tracing():
                         width = bound.read().width if hasattr(bound, "read") else 0
@@ -284,7 +284,7 @@ class Meanings:
             self._operands[key] = self.tables.table(rows)
         return self._operands[key]
 
-    def _destination(self, part: Part, c: _Class, width: int, facts: tuple[tuple[str, Any], ...]) -> str:
+    def _destination(self, part: Part, c: _Class, width: int, facts: tuple[tuple[str, object], ...]) -> str:
         """Return the name of the table that writes an operand from the scratch register."""
         key = ("destination", id(part), c.kind, width, facts)
         if key not in self._operands:

@@ -8,7 +8,7 @@ not hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from isakit.flow.graph import FlowGraph
 
@@ -16,7 +16,7 @@ from isakit.flow.graph import FlowGraph
 class Joins(Protocol):
     """A value of a lattice."""
 
-    def __or__(self, other: Any, /) -> Any: ...
+    def __or__(self, other: Self, /) -> Self: ...
 
 
 N = TypeVar("N")

@@ -333,7 +333,7 @@ class HeaderFlag:
 
     bit: int
     name: str
-    follows: Callable[[GxpFile, CodeFacts], Any] | None = None
+    follows: Callable[[GxpFile, CodeFacts], object] | None = None
     what: str = ""
 
 
@@ -420,7 +420,7 @@ class DerivedField:
     """
 
     name: str
-    follows: Callable[[GxpFile, CodeFacts], Any]
+    follows: Callable[[GxpFile, CodeFacts], object]
     word: str = ""
     lacks: str = ""
 

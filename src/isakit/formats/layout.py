@@ -97,7 +97,7 @@ class Layout(Generic[T]):
             return [self._make(**dict(zip(self.fields, row, strict=True))) for row in self._row.iter_unpack(content)]
         return [self.read(data, at + k * self.size) for k in range(count)]
 
-    def pack(self, values: Mapping[str, Any], at: int = 0, size: int | None = None) -> bytes:
+    def pack(self, values: Mapping[str, object], at: int = 0, size: int | None = None) -> bytes:
         """Return the first `size` bytes of a record that will stand at the offset `at`.
 
         Raises FormatError, with the place of the field, for a value that does not fit it.

@@ -36,7 +36,7 @@ class ColorFormat:
     name: str
     code: int
     kind: Kind
-    dtype: Any
+    dtype: type[np.generic]
     order: str
     bits: tuple[int, ...] = ()
     srgb: bool = False
@@ -97,7 +97,7 @@ class ColorFormat:
         value = color["rgba".index(place)]
         low = np.float32(-1 if self.kind == "snorm" else 0)
         clamped = np.clip(np.where(np.isnan(value), np.float32(0), value), low, np.float32(1))
-        scaled: Any = clamped.astype(np.float64) * top if width > 12 else clamped * np.float32(top)
+        scaled: Array = clamped.astype(np.float64) * top if width > 12 else clamped * np.float32(top)
         whole: Array = np.rint(scaled) if store == "even" else np.floor(scaled + scaled.dtype.type(0.5))
         return whole.astype(np.int32)
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -56,9 +55,9 @@ def written(q: InputsKey) -> QuadFunction:
         code.forget()
         columns: dict[Column, TracedArray] = {}
 
-        def of(name: Column, uniform: bool = uniform, columns: dict[Column, TracedArray] = columns) -> Any:
+        def of(name: Column, uniform: bool = uniform, columns: dict[Column, TracedArray] = columns) -> TracedArray:
             if name not in columns:
-                dtype: Any = np.uint32 if name[0] in _U32 else np.float64
+                dtype: object = np.uint32 if name[0] in _U32 else np.float64
                 pointer = f.slot(name)
                 if uniform:
                     place = b.element(code.element(dtype), pointer, first)
@@ -68,7 +67,7 @@ def written(q: InputsKey) -> QuadFunction:
             return columns[name]
 
         at = Interpolation(q.shape, x, y, of, q.shown)  # type: ignore[arg-type]
-        values: list[Any] = [at.word(q.inputs, word, flat) for word, flat in q.words]
+        values = [at.word(q.inputs, word, flat) for word, flat in q.words]
         if q.depth:
             values.append(at.depth())
         for row, value in zip(rows, values, strict=True):

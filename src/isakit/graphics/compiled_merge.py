@@ -194,7 +194,7 @@ class _Merge:
         self, x: TracedArray, y: TracedArray, z: TracedArray, front: TracedArray | None, lanes: TracedArray
     ) -> TracedArray:
         q, code = self.q, self.code
-        kind: Any = np.float32 if q.depth_format == "d32f" else np.int64
+        kind = np.float32 if q.depth_format == "d32f" else np.int64
         old_depth = old_stencil = sides = None
         at = stencil_at = PTR(0)
         if q.depth is not None:

@@ -100,7 +100,7 @@ class QuadFunction:
             self.slots.append(name)
         return found
 
-    def float(self, name: str, dtype: Any = np.float64) -> TracedArray:
+    def float(self, name: str, dtype: type[np.generic] = np.float64) -> TracedArray:
         """Return an f64 of the job in all lanes, as f64 or f32 (which it fits)."""
         return self.code.scalar(self.slot(name, F64), np.float64).astype(dtype)
 
@@ -169,8 +169,8 @@ class CompiledFunction:
 
 
 # --- functions --------------------------------------------------------------------------------------------------------
-_made: dict[tuple[Any, Host], CompiledFunction | None] = {}
-_pixels: dict[tuple[Any, Host], int] = {}
+_made: dict[tuple[object, Host], CompiledFunction | None] = {}
+_pixels: dict[tuple[object, Host], int] = {}
 _lock = threading.Lock()
 MAKING = 1 << 17
 """Pixels from which on it pays to make a function; one that is on disk is used at once."""

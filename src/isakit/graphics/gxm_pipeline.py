@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -337,7 +337,7 @@ def _reads_target(shader: BoundShader) -> bool:
 
 def _wanted(shader: BoundShader) -> list[ShaderInput]:
     """Return the inputs that the fragment shader has interpolated."""
-    v: Any = shader.gxp.varyings
+    v = shader.gxp.varyings
     return fragment_inputs(v.inputs) if isinstance(v, FragmentVaryings) else []
 
 
@@ -349,9 +349,9 @@ def _check_varyings(shader: BoundShader, places: Mapping[str, tuple[int, int]]) 
             raise LaunchError(f"the fragment shader reads {i.name!r}; the vertex shader writes {listed}")
 
 
-def _varyings(shader: BoundShader, places: Mapping[str, tuple[int, int]], at: Fragments) -> dict[str, Any]:
+def _varyings(shader: BoundShader, places: Mapping[str, tuple[int, int]], at: Fragments) -> dict[str, Array]:
     """Interpolate the inputs of the fragment shader with perspective."""
-    found: dict[str, Any] = {}
+    found: dict[str, Array] = {}
     for i in _wanted(shader):
         if i.name == "position":
             found[i.name] = np.stack([at.value(PositionInput(c)) for c in ("x", "y", "z", "w")], 1)

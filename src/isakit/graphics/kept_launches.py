@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 T = TypeVar("T")
 MOST_LAUNCHES = 64
@@ -14,7 +14,7 @@ MOST_LAUNCHES = 64
 
 class _OfThread(threading.local):
     def __init__(self) -> None:
-        self.launches: OrderedDict[Any, Any] = OrderedDict()
+        self.launches: OrderedDict[object, object] = OrderedDict()
 
 
 _own = _OfThread()
@@ -22,7 +22,7 @@ _own = _OfThread()
 
 def kept(key: object, make: Callable[[], T]) -> T:
     """Return what this thread has kept under a key, which it keeps no longer, or something new."""
-    found = _own.launches.pop(key, None)
+    found = cast("T | None", _own.launches.pop(key, None))
     return make() if found is None else found
 
 

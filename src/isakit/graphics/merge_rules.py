@@ -235,7 +235,7 @@ def blended(
     """Blend R, G, B and A in their own precision. `second`: the colour of the src1 factors."""
     one = src[0].dtype.type(1)
 
-    def factor(name: str, c: int) -> Any:
+    def factor(name: str, c: int) -> Array | float | np.generic:
         if name.startswith("one_minus_"):
             return one - factor(name.removeprefix("one_minus_"), c)
         if name == "src_alpha_saturate":
@@ -243,7 +243,7 @@ def blended(
         if name in ("zero", "one"):
             return one if name == "one" else src[0].dtype.type(0)
         place, _, part = name.partition("_")
-        color: Sequence[Any] = {"src": src, "dst": dst, "constant": constant, "src1": second}[place]
+        color: Sequence[Array | float] = {"src": src, "dst": dst, "constant": constant, "src1": second}[place]
         return color[3 if part == "alpha" else c]
 
     def joined(equation: str, fs: str, fd: str, c: int) -> Array:

@@ -19,8 +19,8 @@ from isakit.graphics.planes import FragmentInput, PositionInput, VaryingInput
 from isakit.graphics.scene_file import MALFORMED, SceneFile, chip_of, lacking
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
 from isakit.json_text import JsonObject
-from isakit.texture.sampler_state import Sampler
-from isakit.texture.texture import Texture
+from isakit.texture.sampler_state import Filter, MipFilter, Sampler, Wrap
+from isakit.texture.texture import Target, Texture
 
 _COMPONENTS = "xyzw"
 _TARGETS = {"2darray": "2d_array", "1darray": "1d_array", "cubearray": "cube_array"}
@@ -52,7 +52,7 @@ class Scene(SceneFile):
         return text if "\n" in text else self.beside(text)
 
     def _options(self, draw: JsonObject, code: JsonObject, stage: str) -> dict[str, Any]:
-        out: dict[str, Any] = {"local_bytes": int(code.get("local_bytes", 0))}
+        out: dict[str, object] = {"local_bytes": int(code.get("local_bytes", 0))}
         if "max_gpr" in code:
             out["registers"] = int(code["max_gpr"]) + 1
         constants = draw.get("constants", {}).get(stage)
@@ -123,14 +123,14 @@ class Scene(SceneFile):
         form = str(what["format"])
         target = str(what["target"])
         levels = [self.array(level) for level in what["levels"]]
-        texture = Texture(levels, form, cast(Any, _TARGETS.get(target, target)))
+        texture = Texture(levels, form, cast("Target", _TARGETS.get(target, target)))
         low, _, mip = str(what.get("min", "nearest")).partition("_mip_")
         sampler = Sampler(
-            wrap=cast(Any, tuple(what.get(f"wrap_{c}", "edge") for c in "str")),
+            wrap=cast("tuple[Wrap, Wrap, Wrap]", tuple(what.get(f"wrap_{c}", "edge") for c in "str")),
             mag=what.get("mag", "nearest"),
-            min=cast(Any, low),
-            mip=cast(Any, mip or "none"),
-            border=cast(Any, tuple(what.get("border", (0, 0, 0, 0)))),
+            min=cast("Filter", low),
+            mip=cast("MipFilter", mip or "none"),
+            border=cast("tuple[float, float, float, float]", tuple(what.get("border", (0, 0, 0, 0)))),
             compare=what.get("compare"),
         )
         return texture, sampler

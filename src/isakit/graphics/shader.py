@@ -43,7 +43,7 @@ class PipelineShader:
         *,
         registers: int | None = None,
         local_bytes: int = 0,
-        constants: Any = None,
+        constants: object = None,
         flags: Sequence[str] = (),
         choices: Choices = DEFAULT,
         address: int = 0,

@@ -319,7 +319,7 @@ class StageMachine(Machine):
         """See `Machine`."""
         return StageMachine(self.launch, self.stage)
 
-    def _content(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, object]:
         e = self.state.emitted
         return super()._content() | {"visible": self.state.visible, "emitted": (e.words, e.starts, e.count)}
 

@@ -8,7 +8,7 @@ from collections.abc import Generator, Hashable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 from weakref import WeakKeyDictionary
 
 from isakit.engine.protocol import Array
@@ -62,7 +62,7 @@ class StageEngine:
         self.tier, self._eager, self.watchdog = tier, engine == "llvm", watchdog
         self.cancelled = False
         self._left: int | None = None
-        self._stops: dict[int, Any] = {}  # without a lock, which a forked process would find taken for ever
+        self._stops: dict[int, Array] = {}  # without a lock, which a forked process would find taken for ever
 
     def run(
         self, launch: Launch, stage: Stage, results: Iterable[int] | None = None, *, borrow: bool = False
@@ -215,7 +215,7 @@ def no_memory() -> DeviceMemory:
 
 # --- making code while the reference machine runs ---
 _lanes: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
-_making: dict[Code, dict[Hashable, Future[Any]]] = {}
+_making: dict[Code, dict[Hashable, Future[CompiledKernel | None]]] = {}
 KEPT = 256
 """Programs whose compiled code is remembered; it holds the program, so that no weak reference would let it go."""
 _lock = threading.Lock()
@@ -238,13 +238,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
-def _make(launch: Launch, tier: str, results: frozenset[tuple[str, int]], always: bool) -> Any:
+def _make(launch: Launch, tier: str, results: frozenset[tuple[str, int]], always: bool) -> CompiledKernel | None:
     from isakit.machine.tesla.compiled.launch.compiled_kernels import at_hand, kernel_of
 
     return kernel_of(launch, tier, results=results) if always or at_hand(launch, results) else None
 
 
-def _ready(launch: Launch, run: int, tier: str, results: frozenset[tuple[str, int]]) -> Any:
+def _ready(launch: Launch, run: int, tier: str, results: frozenset[tuple[str, int]]) -> CompiledKernel | None:
     """Return the kernel if it is ready or found at once; None for programs that few lanes run. Raises NotCompiled."""
     code = launch.code
     with _lock:

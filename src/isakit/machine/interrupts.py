@@ -33,7 +33,7 @@ WATCHED = tuple(
     if hasattr(signal, name)
 )
 T = TypeVar("T")
-Handler = Callable[[int, FrameType | None], Any]
+Handler = Callable[[int, FrameType | None], object]
 
 
 class Deferred:

@@ -180,7 +180,7 @@ class Device(LaunchDevice):
             "params": None if params is None else _parse_params(params),
             "param_bytes": 0 if params is not None and not params else None,
         }  # fmt: skip
-        changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        changes: dict[str, object] = {name: value for name, value in given.items() if value is not None}
         variables = self._place_globals(info)
         banks = {bank: bytearray(info.constant_bytes(bank)) for bank in info.constants}
         banks.update(self._tables(info, variables))
@@ -229,7 +229,7 @@ class Device(LaunchDevice):
         kernel: LoadedKernel,
         grid: int | Sequence[int],
         block: int | Sequence[int],
-        args: Sequence[Any] = (),
+        args: Sequence[object] = (),
         **options: Any,
     ) -> Machine:
         """Return a machine at the first instruction of a launch, to be stepped: see `LoadedKernel.machine`."""

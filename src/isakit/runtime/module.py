@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from isakit.arch.tesla.tesla import tesla
 from isakit.asm import Program
 from isakit.codec import decoder
 from isakit.description import Kernel, Module, bytes_of
+from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.programs.needs import module_of
 from isakit.runtime.buffer import Buffer, device_bytes
@@ -51,7 +52,7 @@ class LoadedModule(Mapping[str, LoadedKernel]):
         name = next(iter(self._kernels), "k")
         raise TypeError(f'say which kernel runs, and how many threads run it: module["{name}"][grid, block](...)')
 
-    def write_constant(self, where: str | int, data: Any, offset: int = 0) -> None:
+    def write_constant(self, where: str | int, data: Array | bytes | bytearray | memoryview, offset: int = 0) -> None:
         """Change a constant bank, from the next launch on.
 
         Args:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 from tokenize import TokenError
-from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -23,7 +22,7 @@ def load_array(path: str | PathLike[str]) -> Array:
     Raises FormatError for another file, OSError for an unreadable one.
     """
     try:
-        loaded: Any = np.load(path, allow_pickle=False)
+        loaded: Array | np.lib.npyio.NpzFile | None = np.load(path, allow_pickle=False)
     except _DAMAGED:
         # NumPy's own message recommends to load what it does not know as a pickle, which runs code.
         loaded = None

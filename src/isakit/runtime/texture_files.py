@@ -111,7 +111,7 @@ def _texture(faces: list[Levels], filter: Literal["nearest", "bilinear"], wrap: 
     return Texture(levels, filter, wrap)
 
 
-def _array(path: Any, name: str) -> Array:
+def _array(path: str | PathLike[str], name: str) -> Array:
     a = load_array(path)
     if a.dtype.kind == "f" and a.dtype.itemsize == 8:
         a = a.astype(np.float32)
@@ -120,7 +120,7 @@ def _array(path: Any, name: str) -> Array:
     return a
 
 
-def _picture(path: Any, name: str) -> Array:
+def _picture(path: str | PathLike[str], name: str) -> Array:
     try:
         from PIL import Image
     except ImportError:

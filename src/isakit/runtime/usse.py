@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,8 +24,10 @@ from isakit.formats.gxp import (
     TYPES,
     UNIFORM,
     UNIFORM_BUFFER,
+    FragmentVaryings,
     GxpFile,
     GxpParameter,
+    VertexVaryings,
     vertex_outputs,
 )
 from isakit.formats.shader import Shader
@@ -304,7 +306,7 @@ class BoundShader:
         gxp: GxpFile = self.gxp
         known = [p for p in gxp.parameters if p.category == ATTRIBUTE]
         out: Inputs = []
-        v: Any = gxp.varyings
+        v = cast("VertexVaryings | None", gxp.varyings)
         for name, value in given.items():
             if v is not None and name in ("index", "instance") and all(p.name != name for p in known):
                 register = v.index_pa if name == "index" else v.instance_pa
@@ -321,7 +323,7 @@ class BoundShader:
         return out
 
     def _varying_inputs(self, grid: Grid, given: Mapping[str, ArrayLike]) -> Inputs:
-        v: Any = self.gxp.varyings
+        v = cast("FragmentVaryings | None", self.gxp.varyings)
         values = {_canonical(n): value for n, value in given.items()}
         inputs = layout.fragment_inputs(v.inputs) if v is not None else []
         known = {i.name for i in inputs}
@@ -360,7 +362,7 @@ class BoundShader:
 
     # --- results -----------------------------------------------------------------------------------------------------
     def _vertex_results(self, m: Machine) -> dict[str, Array]:
-        v: Any = self.gxp.varyings
+        v = cast("VertexVaryings", self.gxp.varyings)
         out: dict[str, Array] = {}
         for o in vertex_outputs(v.outputs1, v.outputs2):
             registers = m.files["o"][o.register : o.register + o.components].T
@@ -369,7 +371,7 @@ class BoundShader:
 
     def _fragment_results(self, m: Machine) -> dict[str, Array]:
         gxp: GxpFile = self.gxp
-        v = cast("Any", gxp.varyings)
+        v = cast("FragmentVaryings", gxp.varyings)
         native = bool(gxp.flags & NATIVE_COLOR)
         start = 0 if native else v.output_start
         declared = OutputRegister.declared(gxp)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from isakit.engine.protocol import Array, DType
 from isakit.errors import LaunchError
@@ -34,7 +34,7 @@ class VertexStream:
     Raises LaunchError for what does not fit.
     """
 
-    data: Any
+    data: object
     format: str
     components: int
     offset: int = 0
@@ -82,7 +82,7 @@ class VertexStream:
             return fractions(values)
         return values.astype(np.float32) if values.dtype.kind == "f" else values
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         return self.values() if dtype is None else self.values().astype(dtype)
 
 

@@ -37,7 +37,7 @@ class Request:
     per: Per
     doc: str
 
-    def check(self, args: tuple[Any, ...], facts: Mapping[str, Any]) -> None:
+    def check(self, args: tuple[object, ...], facts: Mapping[str, object]) -> None:
         """Raise DefinitionError for a request with other operands or facts than declared."""
         least, most = self.operands
         if len(args) < least or (most is not None and len(args) > most):

@@ -44,7 +44,7 @@ Lanes = Annotated[list[int], OfLanes()]
 """One number per lane: `lanes[k]` is the one of lane k, `lanes_equal(lanes, n)` the mask of those that are n."""
 
 
-def _definition(function: Callable[..., Any]) -> ast.stmt:
+def _definition(function: Callable[..., object]) -> ast.stmt:
     """Return the definition of a function. Files are parsed once: to cut one function out, `inspect` tokenizes them."""
     code = function.__code__
     found = _definitions(code.co_filename).get(code.co_firstlineno)
@@ -71,7 +71,7 @@ class Routine(Translatable, Generic[P, T]):
         self.__doc__ = function.__doc__
         self._source: str | None = None
         self._tree: ast.FunctionDef | None = None
-        self._codes: list[tuple[dict[str, Any], RoutineCode]] = []
+        self._codes: list[tuple[dict[str, object], RoutineCode]] = []
         self._signature: tuple[list[RoutineParameter], list[str], int] | None = None
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -170,7 +170,7 @@ AnyRoutine = Routine[..., Any]
 """A routine with any parameters and result."""
 
 
-def _text_of(function: Callable[..., Any]) -> str:
+def _text_of(function: Callable[..., object]) -> str:
     """Return the text of a function, by its indentation: `inspect.getsource` reads all of its tokens."""
     code = function.__code__
     lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]

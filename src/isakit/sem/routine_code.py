@@ -131,7 +131,7 @@ class RaiseStatement:
     """End with an exception: `kind(*arguments)`, static values, numbers and texts."""
 
     kind: Callable[..., Exception]
-    arguments: tuple[Any, ...]
+    arguments: tuple[object, ...]
 
 
 Statement = Assign | PointAt | Store | If | While | Return | CallStatement | RaiseStatement
@@ -185,7 +185,7 @@ class RoutineCode:
     routine: Translatable
     statics: Statics
     statements: list[Statement] = field(default_factory=list[Statement])
-    choices: dict[tuple[str, str], Any] = field(default_factory=dict[tuple[str, str], Any])
+    choices: dict[tuple[str, str], object] = field(default_factory=dict[tuple[str, str], object])
 
     def holds(self, statics: Statics) -> bool:
         """Return true if other static arguments lead to the same statements."""

@@ -43,7 +43,7 @@ class Effect:
         """The values this effect reads: its arguments, then its condition if it has one."""
         return self.args if self.when is None else (*self.args, self.when)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """Return a static fact of the effect."""
         return dict(self.attr).get(key, default)
 
@@ -95,7 +95,7 @@ def _value(v: Index, width: int = 32) -> Value:
     return v if isinstance(v, Value) else const(v, width)
 
 
-def _attrs(attrs: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+def _attrs(attrs: dict[str, object]) -> tuple[tuple[str, Any], ...]:
     return tuple(sorted(attrs.items()))
 
 

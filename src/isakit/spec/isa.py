@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field, replace
 from pickle import PicklingError
 from types import CodeType
-from typing import Any
+from typing import Any, TypeVar
 
 from isakit.errors import DefinitionError, UnknownIsaError
 from isakit.lean import cached_property, dataclass
@@ -19,6 +19,8 @@ from isakit.spec.lint import KnownForms, check_record, place_of
 from isakit.spec.names import check_features, check_globals, declare_features
 from isakit.spec.parts import Context, Part
 from isakit.spec.record import Form, InstructionKind, Record, Ref, Status
+
+F = TypeVar("F", bound=Callable[..., object])
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class Variant:
     aliases: tuple[str, ...] = ()
 
 
-def _status(status: Status | str, label: str, function: Callable[..., Any]) -> Status:
+def _status(status: Status | str, label: str, function: Callable[..., object]) -> Status:
     """Return the status a record gives. Raises DefinitionError with the place of the record's function."""
     if isinstance(status, Status) or status in {s.value for s in Status}:
         return Status(status)
@@ -110,7 +112,6 @@ class InstructionSet:
     programs: tuple[str, ...] = ("",)
     default_program: str = ""
     misaligned: str = "UNALIGNED_INSTRUCTION"
-    layouts: tuple[Any, ...] = ()
     registers: dict[str, RegisterFile] = field(default_factory=dict[str, RegisterFile])
     special_registers: list[NamedSpecial] = field(default_factory=list[NamedSpecial])
     spaces: list[Space] = field(default_factory=list[Space])
@@ -185,13 +186,13 @@ class InstructionSet:
         ends: bool = False,
         links: str = "",
         **facts: object,
-    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    ) -> Callable[[F], F]:
         """Return a decorator that records an instruction: encodings here, meaning and manual text in the function.
 
         There is no default for `status`: `known` is the strongest claim. The decorator raises DefinitionError.
         """
 
-        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        def register(function: F) -> F:
             doc = function.__doc__ or ""
             own = name or function.__name__
             self.add(

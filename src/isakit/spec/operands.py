@@ -327,9 +327,9 @@ class Flag(Operand):
 
     __slots__ = ("value",)
     fields = ("value",)
-    value: Any
+    value: object
 
-    def __new__(cls, text: str, value: Any = None) -> Self:
+    def __new__(cls, text: str, value: object = None) -> Self:
         self = str.__new__(cls, text)
         self.name = ""
         self.value = text if value is None else value

@@ -130,7 +130,7 @@ class Form:
     fixed: Bits
     parts: Mapping[str, Part]
     syntax: tuple[str, ...]
-    constants: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    constants: Mapping[str, object] = field(default_factory=dict[str, object])
     unless: tuple[Bits, ...] = ()
     idle: int = 0
     default: int = 0
@@ -364,7 +364,7 @@ class Record:
 
     name: str
     forms: tuple[Form, ...]
-    semantics: Callable[..., Any] | None
+    semantics: Callable[..., object] | None
     doc: str
     ref: Ref
     status: Status
@@ -374,7 +374,7 @@ class Record:
     group: InstructionKind = InstructionKind.ARITHMETIC
     ends: bool = False
     links: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    facts: Mapping[str, object] = field(default_factory=dict[str, object])
 
     def __repr__(self) -> str:
         return f"<record of {self.name} ({self.isa}): {len(self.forms)} form{'s' * (len(self.forms) != 1)}>"
@@ -393,7 +393,7 @@ class Record:
 def make_form(
     layout: Layout,
     syntax: str | Sequence[str],
-    parts: Mapping[str, Part | LazyOperand | Any],
+    parts: Mapping[str, Part | LazyOperand | object],
     fixed: Mapping[Field, int] | Bits,
     *,
     unless: Sequence[Mapping[Field, int] | Bits] = (),

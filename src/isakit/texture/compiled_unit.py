@@ -149,7 +149,7 @@ class Descriptor:
         self.address = self.numbers.ctypes.data
         w, h, d = texture.sizes[0]
         sampler = sampler.for_texture(texture, choices.srgb_bits)
-        values: dict[str, Any] = {f"plane{k}": a.ctypes.data for k, a in enumerate(self._arrays)}
+        values: dict[str, object] = {f"plane{k}": a.ctypes.data for k, a in enumerate(self._arrays)}
         values |= {n: t.ctypes.data for n, t in zip(("widths", "heights", "depths", "bases"), tables, strict=True)}
         values |= {"width": w, "height": h, "depth": d, "first": texture.view[0], "last": texture.last_level}
         values |= {f"border{k}": b for k, b in enumerate(sampler.border_bits)}

@@ -137,7 +137,7 @@ def _nested_deeper(value: object, levels: int) -> bool:
     """Return whether lists and objects are nested in a value on more levels than these."""
     if not isinstance(value, dict | list):
         return False
-    inner = cast("JsonObject", value).values() if isinstance(value, dict) else cast("list[Any]", value)
+    inner = cast("JsonObject", value).values() if isinstance(value, dict) else cast("list[object]", value)
     return not levels or any(_nested_deeper(v, levels - 1) for v in inner)
 
 
@@ -205,7 +205,7 @@ def make_app(hosts: frozenset[str], token: str, given: Mapping[str, bytes] | Non
         try:
             tab = tabs[request.path_params["tab"]]
             # The request itself would keep the bytes.
-            fields: Any = json.loads(b"".join([part async for part in request.stream()]))
+            fields: object = json.loads(b"".join([part async for part in request.stream()]))
         except WorkerEnded as e:
             return JSONResponse({"error": str(e), "kind": "ended"}, 404)
         except (ValueError, RecursionError):

@@ -48,7 +48,7 @@ def launched(file: str, asked: JsonObject) -> Prepared:
 
 
 def _texts(value: object, name: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(x, str) for x in cast("list[Any]", value)):
+    if not isinstance(value, list) or not all(isinstance(x, str) for x in cast("list[object]", value)):
         raise IsakitError(f"{name} is a list of texts")
     return cast("list[str]", value)
 

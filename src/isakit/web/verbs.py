@@ -61,7 +61,7 @@ class RequestFields:
         """Return an object."""
         return self._of(name, dict, {})
 
-    def _of(self, name: str, kind: type[object], default: Any) -> Any:
+    def _of(self, name: str, kind: type[object], default: object) -> Any:
         value = self._fields.get(name, default)
         if not isinstance(value, kind):
             raise IsakitError(f"{name} is missing or no {kind.__name__}")

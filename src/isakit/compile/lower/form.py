@@ -165,7 +165,7 @@ class Note:
 
     mark: Mark | None = None
     copied: tuple[OperandReg, OperandReg] | None = None
-    guard: Any = None
+    guard: object = None
 
 
 class MIns:

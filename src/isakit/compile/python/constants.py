@@ -42,7 +42,7 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
 class ConstantFolding:
     """Values of constant expressions among given names; those of `own` are variables and not constant."""
 
-    def __init__(self, names: Mapping[str, Any], own: Collection[str] = ()) -> None:
+    def __init__(self, names: Mapping[str, object], own: Collection[str] = ()) -> None:
         self._names = {k: _plain(v) for k, v in names.items() if isinstance(v, Number) and k not in own}
         self._folded: dict[ast.expr, Number | None] = {}
 
@@ -110,7 +110,7 @@ def _check(node: ast.BinOp, op: ast.operator, a: int, b: int) -> None:
         raise NotFoldable(f"this number has more than {BITS} bits", node)
 
 
-def _applied(operation: Callable[..., Any], *values: Number) -> Number | None:
+def _applied(operation: Callable[..., object], *values: Number) -> Number | None:
     """Return the number an operation gives, or None where it gives none, as `1.5 << 2` and `1 / 0`."""
     try:
         value = operation(*values)

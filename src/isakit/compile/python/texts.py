@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from isakit.compile.python.constants import ConstantFolding, NotFoldable
 from isakit.compile.python.llvm import one_text, ptx_of
@@ -72,7 +72,7 @@ def kernel_sources(text: str, path: str, statements: Sequence[TopStatement] | No
 
 
 def _function_source(
-    node: ast.FunctionDef, first: int, above: int, lines: list[str], path: str, names: dict[str, Any]
+    node: ast.FunctionDef, first: int, above: int, lines: list[str], path: str, names: dict[str, object]
 ) -> FunctionSource:
     """Return a function from one of its lines on."""
     text = "\n".join(lines[above + first - 1 : above + (node.end_lineno or first)])
@@ -103,7 +103,7 @@ def _dotted(decorator: ast.expr) -> str:
             return ""
 
 
-def _constants(nodes: Sequence[ast.stmt], bound: Counter[str]) -> dict[str, Any]:
+def _constants(nodes: Sequence[ast.stmt], bound: Counter[str]) -> dict[str, object]:
     """Return constants by name; one that is given a value in more than one place could be either and is left out."""
     values: dict[str, ast.expr] = {}
     for node in nodes:
@@ -115,14 +115,14 @@ def _constants(nodes: Sequence[ast.stmt], bound: Counter[str]) -> dict[str, Any]
                 values[name] = value
             case _:
                 pass
-    out: dict[str, Any] = {}
+    out: dict[str, object] = {}
     for name, value in values.items():  # in their order: one may use those before it
         if bound[name] == 1:
             out |= {} if (constant := _constant(value, out)) is None else {name: constant}
     return out
 
 
-def _constant(value: ast.expr, before: dict[str, Any]) -> int | float | str | None:
+def _constant(value: ast.expr, before: dict[str, object]) -> int | float | str | None:
     if isinstance(value, ast.Constant) and isinstance(value.value, str):
         return value.value
     try:

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import NoReturn
 from urllib.parse import quote
 
 from isakit.compile.python.constants import ConstantFolding, NotFoldable, variables
@@ -29,10 +29,10 @@ class FunctionSource:
     text: str
     path: str
     first: int
-    names: dict[str, Any]
+    names: dict[str, object]
 
 
-def function_source(function: Callable[..., Any]) -> FunctionSource:
+def function_source(function: Callable[..., object]) -> FunctionSource:
     """Return the source of a function and the constants it can see. Raises CompileError where there is none."""
     try:
         lines, first = inspect.getsourcelines(function)
@@ -65,7 +65,7 @@ def parsed_function(source: FunctionSource) -> ast.FunctionDef:
     )
 
 
-def text_functions(text: str, path: str, names: dict[str, Any]) -> dict[str, FunctionSource]:
+def text_functions(text: str, path: str, names: dict[str, object]) -> dict[str, FunctionSource]:
     """Return the functions of a text by their names; `path` is what it is called, `names` what they can see."""
     lines = text.split("\n")
     return {
@@ -137,7 +137,7 @@ class Writer:
         self.slots: dict[str, tuple[str, Scalar]] = {}
         self.arrays: dict[str, TypedValue] = {}
         self.views: dict[str, tuple[str, Pointer, list[str]]] = {}
-        self.outside: dict[int, tuple[Any, TypedValue]] = {}
+        self.outside: dict[int, tuple[object, TypedValue]] = {}
         self.outside_bytes = 0
         self.widths: dict[tuple[tuple[str, ...], str], Scalar] | None = None
         self.kernel_name, self.scopes = function.name, 0
@@ -156,7 +156,7 @@ class Writer:
     # --- errors and text --------------------------------------------------------------------------------------------
     def fail(self, message: str, node: ast.AST | None = None, *notes: str) -> NoReturn:
         """Stop with an error at a node."""
-        n: Any = node or self.at
+        n: object = node or self.at
         line = getattr(n, "lineno", 1)
         column = getattr(n, "col_offset", 0)
         text = source_lines(self.source.text)[line - 1]

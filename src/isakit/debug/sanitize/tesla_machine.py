@@ -13,7 +13,7 @@ from isakit.debug.observed import ObservedMachine, numbers_of
 from isakit.debug.sanitize.findings import SanitizerReport
 from isakit.debug.sanitize.shadow import Accesses, Collision, Shadow
 from isakit.engine import Lanes
-from isakit.engine.protocol import Array
+from isakit.engine.protocol import Array, Selection
 from isakit.errors import MachineFault
 from isakit.machine.tesla.address_spaces import LinearWindow, ResolvedAccess
 from isakit.machine.tesla.device_memory import DeviceMemory
@@ -257,7 +257,7 @@ class SanitizedMachine(ObservedMachine):
         k = int(bad[0])
         return lambda: f"{self._who(numbers[k])} {_WORDS[self.kind]} {size} bytes at {name}[{int(address[k]):#x}]"
 
-    def _who(self, number: Any) -> str:
+    def _who(self, number: int) -> str:
         return self._thread(32 * self._first_warp + int(number))
 
     def _thread(self, thread: int) -> str:
@@ -272,7 +272,7 @@ class SanitizedMachine(ObservedMachine):
         self.report.add(kind, op.pc if op is not None else 0, text, count, example, other)
 
 
-def _place_of(lanes: Lanes) -> Any:
+def _place_of(lanes: Lanes) -> Selection:
     """Return the index of executing lanes on the machine's lane axis: a slice if they lie side by side."""
     return lanes.sel if lanes.active is None else lanes.numbers[lanes.active]
 

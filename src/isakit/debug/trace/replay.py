@@ -16,6 +16,7 @@ import numpy as np
 from isakit.debug.execution import MemoryAccess
 from isakit.debug.session import Session
 from isakit.debug.trace.recorder import Steps
+from isakit.engine.protocol import Array
 from isakit.errors import IsakitError
 from isakit.json_text import JsonObject
 from isakit.machine.pictures import ROW, rows
@@ -210,7 +211,7 @@ def _pairs(old: Row, new: Row) -> list[Row]:
     return [[k, a, b] for k, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
 
 
-def _differences(name: str, old: Any, new: Any) -> list[Row]:
+def _differences(name: str, old: Array, new: Array) -> list[Row]:
     """Return (file, number, threads, values before, values after) of the registers that differ."""
     out: list[Row] = []
     differ = old != new

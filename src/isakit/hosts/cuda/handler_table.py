@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from inspect import CO_VARARGS
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from isakit.errors import DefinitionError, IsakitError
 from isakit.hosts.cuda.table import ApiFunction, by_number, functions
 from isakit.sem.value import mask, signed
 
-Handler = Callable[..., Any]
+Handler = Callable[..., object]
 T = TypeVar("T", bound=Handler)
 _handlers: dict[str, Handler] = {}
 

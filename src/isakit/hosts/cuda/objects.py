@@ -95,7 +95,7 @@ SIGNED, UNSIGNED, FLOAT, NONE = range(4)
 class ChannelFormat:
     """The format of a texel: bits of x, y, z and w, and the kind of its numbers."""
 
-    bits: tuple[int, int, int, int]
+    bits: tuple[int, ...]
     kind: int
 
     @property
@@ -217,7 +217,7 @@ class TextureState:
 
     normalized: bool = False
     filter: int = 0
-    modes: tuple[int, int, int] = (1, 1, 1)
+    modes: tuple[int, ...] = (1, 1, 1)
     channel: ChannelFormat = ChannelFormat((32, 0, 0, 0), FLOAT)
     as_float: bool = False
 

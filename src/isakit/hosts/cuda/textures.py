@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.objects import FLOAT, SIGNED, Binding, ChannelFormat, TextureState
-from isakit.runtime import Sampler, Texture
+from isakit.texture.sampler_state import Sampler, Wrap
+from isakit.texture.texture import Target, Texture
 
 _COMPONENTS = {1: "r", 2: "rg", 4: "rgba"}
 _WRAPS = ("repeat", "edge", "mirror", "border")
@@ -27,8 +28,8 @@ def state_of(reference: bytes, as_float: bool) -> TextureState:
     if len(reference) != 40:
         raise CudaError("cudaErrorInvalidTexture", f"{len(reference)} bytes of state")
     normalized, filter_, *rest = struct.unpack("<10i", reference)
-    channel = ChannelFormat(cast(Any, tuple(rest[3:7])), rest[7])
-    state = TextureState(bool(normalized), filter_, cast(Any, tuple(rest[:3])), channel, as_float)
+    channel = ChannelFormat(tuple(rest[3:7]), rest[7])
+    state = TextureState(bool(normalized), filter_, tuple(rest[:3]), channel, as_float)
     if filter_ not in (0, 1) or any(not 0 <= m < len(_WRAPS) for m in state.modes):
         raise CudaError("cudaErrorInvalidTexture", f"filter {filter_}, modes {state.modes}")
     return state
@@ -68,7 +69,7 @@ def sampler_of(state: TextureState) -> Sampler:
     """Return the sampler of a reference. Coordinates in texels are always clamped, whatever its address modes say."""
     modes = state.modes if state.normalized else tuple(m if m == _BORDER else _CLAMP for m in state.modes)
     kind = "linear" if state.filter else "nearest"
-    return Sampler(wrap=cast(Any, tuple(_WRAPS[m] for m in modes)), mag=kind, min=kind)
+    return Sampler(wrap=cast("tuple[Wrap, Wrap, Wrap]", tuple(_WRAPS[m] for m in modes)), mag=kind, min=kind)
 
 
 def texture_over(memory: NDArray[np.uint8], bound: Binding, state: TextureState) -> Texture:
@@ -84,7 +85,7 @@ def texture_over(memory: NDArray[np.uint8], bound: Binding, state: TextureState)
         width,
         max(1, bound.height),
         max(1, bound.depth),
-        target=cast(Any, bound.target),
+        target=cast("Target", bound.target),
         pitch=bound.pitch or None,
         normalized=state.normalized and bound.target != "buffer",
     )

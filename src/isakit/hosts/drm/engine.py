@@ -20,7 +20,7 @@ from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.tables.method import WORDS, MethodTable, Word
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 T = TypeVar("T")
 _FLOAT, _WORD = struct.Struct("<f"), struct.Struct("<I")
 

@@ -12,14 +12,13 @@ Source: [001] "Memory", [tesla] 7, 10.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
-from isakit.engine.routine_functions import numpy_function
+from isakit.engine.routine_functions import MadeFunction, numpy_function
 from isakit.errors import IsakitError, LaunchError
 from isakit.lean import cached_property, dataclass
 from isakit.machine.tesla.choices import Choices
@@ -69,15 +68,15 @@ class SpaceAccesses:
 
     # The rules, where something is accessed: many spaces are made for each draw, and few of them are read by NumPy.
     @cached_property
-    def _misaligned(self) -> Callable[..., Any]:
+    def _misaligned(self) -> MadeFunction:
         return numpy_function(accesses.misaligned)
 
     @cached_property
-    def _outside(self) -> Callable[..., Any]:
+    def _outside(self) -> MadeFunction:
         return numpy_function(accesses.outside)
 
     @cached_property
-    def _aligned(self) -> Callable[..., Any]:
+    def _aligned(self) -> MadeFunction:
         return numpy_function(accesses.aligned, choices=self.choices)
 
     def first_bad(

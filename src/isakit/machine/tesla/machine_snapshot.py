@@ -18,7 +18,7 @@ _OWN = ("s", "l")
 """Spaces of the resident blocks; c[] never changes, g[] is the device's."""
 
 
-def content_of(machine: MachineState) -> dict[str, Any]:
+def content_of(machine: MachineState) -> dict[str, object]:
     """Return registers, memories, control and counters of a machine that is between two instructions."""
     state = machine.state
     return {
@@ -77,7 +77,7 @@ def _own_spaces(machine: MachineState) -> dict[str, OwnSpace]:
     return {n: space for n, space in spaces.items() if isinstance(space, OwnSpace)}
 
 
-def _warp(w: Warp) -> tuple[Any, ...]:
+def _warp(w: Warp) -> tuple[object, ...]:
     c = w.control
     entries = [(int(e.kind), e.pc, e.mask) for e in c.entries]
     return w.status, w.barrier, c.active, c.pc, c.broke, c.returned, c.exited, entries

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from isakit.engine.routine_functions import python_function
+from isakit.engine.routine_functions import MadeFunction, python_function
 from isakit.machine.tesla.choices import DEFAULT, Choices
 from isakit.machine.tesla.rules import barriers, blocks, locks, stack, turns
 from isakit.machine.tesla.rules.stack import StackFault
@@ -32,7 +32,7 @@ class StackRules:
     def __init__(self, choices: Choices) -> None:
         self.choices = choices
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> MadeFunction:
         limited = name == "call_limited"
         wanted = "call" if limited else name
         routine: AnyRoutine = next(

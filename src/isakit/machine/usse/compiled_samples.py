@@ -27,7 +27,7 @@ FEW = 256
 """Invocations for which the arrays are as quick."""
 MOST_TEXELS = 1 << 29
 _TABLES = (*(f"plane{k}" for k in range(4)), "widths", "heights", "bases")
-Key = tuple[Any, ...]
+Key = tuple[object, ...]
 
 
 class Samples:
@@ -113,14 +113,14 @@ def _text(texture: Texture, axes: int, format: str) -> str:
         tables.append(TracedTable(code, place, np.float32 if name.startswith("plane") else np.int64))
     shown.planes, shown.tables = tables[:4], tuple(tables[4:])
 
-    def row(base: Ref, k: int, dtype: Any) -> Ref:
+    def row(base: Ref, k: int, dtype: type[np.generic]) -> Ref:
         return b.element(code.element(dtype), base, b.add(at, b.mul(count, k)))
 
     coordinates: list[TracedArray] = []
     for k in range(axes):
         coordinates.append(code.load(np.float32, row(given, k, np.float32)))
         code.mark(~np.isfinite(coordinates[-1]))
-    lod: Any = 0.0
+    lod: TracedArray | float = 0.0
     if len(texture.levels) > 1:
         lod = code.load(np.float64, row(levels, 0, np.float64))
     components = shown.components(coordinates, lod)

@@ -123,7 +123,7 @@ class Machine:
         """
         self._put_back(snapshot.content("usse"))
 
-    def _content(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, object]:
         files = {n: a[:, :1] if _is_shared(a) and n == "sa" else a for n, a in self.files.items()}
         attributes = {n: getattr(self, n) for n in _STATE}
         return {"lanes": self.lanes, "files": files, "attributes": attributes, "buffers": self.memory.buffers}

@@ -27,7 +27,7 @@ class UsseTarget(Target):
     def __init__(self, machine: Machine) -> None:
         if machine.code is None:
             raise LaunchError("no program has been started")
-        self.machine, self._code = machine, machine.code
+        self.machine, self.code = machine, machine.code
         self.variant = machine.code.program.variant
 
     # --- threads ----------------------------------------------------------------------------------------------------
@@ -42,7 +42,7 @@ class UsseTarget(Target):
         at = self.machine.at(number)
         name = f"invocation {number}"
         if at is None:
-            return Thread(number, name, None, "finished", False, len(self._code))
+            return Thread(number, name, None, "finished", False, len(self.code))
         return Thread(number, name, _WORD * at, "ready", True, at)
 
     @property
@@ -81,7 +81,7 @@ class UsseTarget(Target):
         """See `Target`."""
         return {
             MEMORY: MemorySpace(MEMORY, 1 << 32),
-            CODE: MemorySpace(CODE, _WORD * len(self._code), writable=False),
+            CODE: MemorySpace(CODE, _WORD * len(self.code), writable=False),
         }
 
     def read_memory(self, space: str, address: int, size: int, thread: int = 0) -> bytes:
@@ -89,7 +89,7 @@ class UsseTarget(Target):
         self._check_thread(thread)
         self._space(space, address, size)
         if space == CODE:
-            words = b"".join(i.bytes for i in self._code.program)
+            words = b"".join(i.bytes for i in self.code.program)
             return words[address : address + size]
         return self.machine.memory.bytes_at(address, size).tobytes()
 

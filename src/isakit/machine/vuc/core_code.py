@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
 
 from isakit.arch.vuc import vuc
 from isakit.codec import Instruction, decoder
@@ -61,7 +60,7 @@ class CoreOp:
     instruction: Instruction
     guard: int
     relative: tuple[int, bool, int] | None
-    run: Callable[[Any, Any, Any], list[Control]]
+    run: Callable[[object, object, object], list[Control]]
     footprint: Footprint
     predicates: int
     kept: int

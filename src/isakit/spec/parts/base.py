@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Protocol, TypeVar
 
@@ -135,7 +135,7 @@ def once(function: Callable[[Any], T]) -> Callable[[Any], T]:
     return known
 
 
-def union(masks: Any) -> int:
+def union(masks: Iterable[int]) -> int:
     """Return the bits that are in one of the masks."""
     out = 0
     for m in masks:

@@ -191,7 +191,7 @@ def _conditional(part: Choice, branches: Sequence[str], otherwise: str) -> str:
     return out
 
 
-def _remembered(part: Part, function: Callable[[int], Any], keep: Keep) -> str:
+def _remembered(part: Part, function: Callable[[int], object], keep: Keep) -> str:
     """Return an expression that calls the function; memoised if it depends on at most 20 bits of the word."""
     bits = possible_bits(part)
     if bits.bit_count() > _MEMO_BITS:
@@ -204,7 +204,7 @@ class _Memo(dict[int, Any]):
 
     __slots__ = ("_function",)
 
-    def __init__(self, function: Callable[[int], Any]) -> None:
+    def __init__(self, function: Callable[[int], object]) -> None:
         super().__init__()
         self._function = function
 

@@ -39,7 +39,7 @@ from isakit.spec.parts.base import (
 class Nothing(Bitless):
     """An absent operand: no bits, no text; bound to `value`."""
 
-    value: Any = None
+    value: object = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Literal(Bitless):
     """
 
     words: str
-    value: Any = None
+    value: object = None
     aliases: tuple[str, ...] = ()
     setting: Mapping[str, Bits] = member(default_factory=dict[str, Bits])
     barred: tuple[frozenset[str], str] = (frozenset(), "")
@@ -596,7 +596,7 @@ class Template(Part):
 def template(
     spelling: str,
     kind: type[Operand] = Word,
-    make: Callable[..., Any] | None = None,
+    make: Callable[..., object] | None = None,
     *,
     hint: str = "",
     facts: StaticFacts | None = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from typing import Any, cast
 
 from isakit.hosts.cuda.codes import CudaError, invalid
 from isakit.hosts.cuda.handler_table import handler
@@ -24,7 +23,7 @@ _CODES = {v: k for k, v in _FORMATS.items()}
 def channel_of(desc: bytes) -> ChannelFormat:
     """Unpack a channel description of the runtime: five ints. Raises CudaError."""
     *bits, kind = struct.unpack("<5i", desc)
-    return ChannelFormat(cast(Any, tuple(bits)), kind).check()
+    return ChannelFormat(tuple(bits), kind).check()
 
 
 def channel_named(code: int, components: int) -> ChannelFormat:
@@ -32,7 +31,7 @@ def channel_named(code: int, components: int) -> ChannelFormat:
     if code not in _FORMATS or components not in (1, 2, 4):
         raise invalid(f"format {code:#x} with {components} components")
     bits, kind = _FORMATS[code]
-    return ChannelFormat(cast(Any, (bits,) * components + (0,) * (4 - components)), kind).check()
+    return ChannelFormat((bits,) * components + (0,) * (4 - components), kind).check()
 
 
 def format_code(channel: ChannelFormat) -> tuple[int, int]:

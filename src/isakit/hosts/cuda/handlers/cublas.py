@@ -141,7 +141,7 @@ def blas_routine(s: Session, call: int, handle: int, device: int, packed: bytes)
     numbers = struct.unpack(f"<{len(packed) // 8}Q", packed[: len(packed) // 8 * 8])
     given, result_at = _given(s, f, numbers, bool(device))
 
-    def work() -> Any:
+    def work() -> blas.Scalar | None:
         try:
             result = blas.run(f.routine, f.element, given, s.array)
         except blas.InvalidOperand as e:
@@ -160,7 +160,7 @@ def _bits(number: float) -> int:
     return int.from_bytes(struct.pack("<d", number), "little")
 
 
-def _dtype(f: ApiFunction, kind: str) -> Any:
+def _dtype(f: ApiFunction, kind: str) -> type[np.number]:
     return np.int32 if kind == "int" else (blas.ELEMENTS if kind == "scalar" else blas.REALS)[f.element]
 
 
@@ -184,7 +184,7 @@ def _given(s: Session, f: ApiFunction, numbers: tuple[int, ...], device: bool) -
     return given, next(rest)
 
 
-def _scalar(s: Session, dtype: Any, real: int, imaginary: int, device: bool) -> Any:
+def _scalar(s: Session, dtype: Any, real: int, imaginary: int, device: bool) -> blas.Scalar:
     if device:
         return s.array(real, dtype, (1,), (np.dtype(dtype).itemsize,))[0]
     values = struct.unpack("<2d", struct.pack("<2Q", real, imaginary))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 
-DeviceArrays = Callable[[int, Any, tuple[int, ...], tuple[int, ...]], NDArray[Any]]
+from isakit.engine.protocol import Array
+
+DeviceArrays = Callable[[int, DTypeLike, tuple[int, ...], tuple[int, ...]], Array]
 """(address, dtype, shape, distances in bytes) -> the elements from an address on, all of them in memory."""

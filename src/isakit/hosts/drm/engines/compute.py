@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -29,6 +28,7 @@ from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
 from isakit.machine.tesla.launch import Launch
 from isakit.runtime.tesla_engine import engine_of, executor
+from isakit.texture import Sampler, Texture
 
 PROGRAM = 8
 """The kind of program in `ConstantBuffers`."""
@@ -151,7 +151,7 @@ class ComputeEngine(Engine):
         variant = self.chip.variant
         registers = max(1, self.get("CP_REG_ALLOC_TEMP") & 0xFF)
 
-        def make(words: list[int], uses_local: bool) -> Any:
+        def make(words: list[int], uses_local: bool) -> tuple[Code, bool]:
             return Code(decoder(tesla, variant, "compute"), words, start, registers, True), uses_local
 
         code, uses_local = self.programs.find("compute", segment, start, registers, make).made
@@ -161,8 +161,8 @@ class ComputeEngine(Engine):
         banks = self._banks()
         table, limit = self._first("TIC_ADDRESS"), self.get("TIC_LIMIT") or self.graphics.get("TIC_LIMIT")
         samplers, last = self._first("TSC_ADDRESS"), self.get("TSC_LIMIT") or self.graphics.get("TSC_LIMIT")
-        textures: dict[int, Any] = {}
-        used: dict[int, Any] = {}
+        textures: dict[int, Texture] = {}
+        used: dict[int, Sampler] = {}
         linked = self.on("LINKED_TSC")
         for slot, tic in self.textures.items():
             entries = (

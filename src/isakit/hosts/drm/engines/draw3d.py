@@ -66,9 +66,11 @@ class Batch:
     order: list[Array] = field(default_factory=list[Array])
     places: list[int] = field(default_factory=list[int])
     words: list[Array] = field(default_factory=list[Array])
-    vertices: list[tuple[tuple[int, int, int, int], ...]] = field(default_factory=list[Any])
-    edges: list[tuple[int, bool]] = field(default_factory=list[Any])
-    ids: list[tuple[int, int]] = field(default_factory=list[Any])
+    vertices: list[tuple[tuple[int, int, int, int], ...]] = field(
+        default_factory=list[tuple[tuple[int, int, int, int], ...]]
+    )
+    edges: list[tuple[int, bool]] = field(default_factory=list[tuple[int, bool]])
+    ids: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     indexed: bool = False
     count: int = 0
 

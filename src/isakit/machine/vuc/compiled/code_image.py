@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
 
 from isakit.engine.llvm import Builder, LlvmModule, LoadedCode, Ref, build, host
 from isakit.engine.llvm.builder import I16, I32, I64, VOID, define, integer, pointer
@@ -46,7 +45,7 @@ class CodeImage:
         self.uses_cells = frozenset(cells)
         self._numbers = {word: n for n, word in enumerate(chosen, 1)}
         self._loaded: LoadedCode = build(program(chosen, traits), host(), LEVEL)
-        self.run: Callable[[Any, Any, Any, int], None] = self._loaded.function(
+        self.run: Callable[[object, object, object, int], None] = self._loaded.function(
             "run", None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64
         )
 

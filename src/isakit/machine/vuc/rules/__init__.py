@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from isakit.engine.routine_functions import python_function
+from isakit.engine.routine_functions import MadeFunction, python_function
 from isakit.machine.vuc.rules import cycle, flow, specials, writes
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ class CoreRules:
 
     def __init__(self, options: Options, vp2: bool, watched: bool = False) -> None:
         self._known = {"options": options, "vp2": vp2, "watched": watched}
-        self._reads: dict[int, Callable[[Any], int]] = {}
+        self._reads: dict[int, Callable[[object], int]] = {}
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> MadeFunction:
         if name.startswith("_"):
             raise AttributeError(name)
         routine: AnyRoutine = next(getattr(m, name) for m in _MODULES if hasattr(m, name))
@@ -33,7 +33,7 @@ class CoreRules:
         setattr(self, name, made)
         return made
 
-    def _made(self, routine: AnyRoutine, **statics: Any) -> Callable[..., Any]:
+    def _made(self, routine: AnyRoutine, **statics: object) -> MadeFunction:
         known = self._known | statics
         return python_function(routine, **{n: known[n] for n in routine.statics})
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from isakit.errors import BudgetExceeded, MachineFault
 from isakit.machine.tesla.address_spaces import OwnSpace
+from isakit.machine.tesla.block import Warp
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps
@@ -113,7 +114,7 @@ class _Block:
         """Return the $clock, as if it had no end, of the warp for which it shows most."""
         return int(self.states.count(state_layout.ISSUED).max()) * self.machine.launch.choices.clock_step
 
-    def digest(self, h: Any) -> None:
+    def digest(self, h: hashlib.blake2b) -> None:
         """Add everything that decides how the block goes on."""
         words = self.states.words.copy()
         words[:, state_layout.THREADS // 4 : state_layout.NUMBER // 4] = 0  # counts
@@ -267,7 +268,7 @@ class ResidentBlocks:
         return MachineFault(first.kind, first.pc, first.block, first.warp, detail=held)
 
 
-def _polls(machine: Machine, warp: Any) -> str:
+def _polls(machine: Machine, warp: Warp) -> str:
     """Describe the loads of a warp while its loop comes round once."""
     found: dict[str, None] = {}
     state, load = machine.state, machine.state.load

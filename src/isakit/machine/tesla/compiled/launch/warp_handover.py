@@ -6,8 +6,7 @@ are copied at once; only divergence stacks go warp by warp.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -70,7 +69,7 @@ class WarpStates:
         return self.words[k, base : base + state_layout.STACK_ENTRIES * size].reshape(-1, size)
 
     # --- registers ------------------------------------------------------------------------------------------
-    def to_files(self, files: Any, places: Iterable[RegisterKey], warps: Array | slice) -> None:
+    def to_files(self, files: Mapping[str, Array], places: Iterable[RegisterKey], warps: Array | slice) -> None:
         """Copy registers of some warps into register files whose lane axis begins with the first warp here."""
         for name, n in places:
             if n >= len(files[name]):
@@ -85,7 +84,7 @@ class WarpStates:
                 start = (state_layout.register(n) if name == "r" else state_layout.address(n)) // 4
                 rows[warps] = self.words[warps, start : start + 32]
 
-    def from_files(self, files: Any, places: Iterable[RegisterKey], warps: Array | slice) -> None:
+    def from_files(self, files: Mapping[str, Array], places: Iterable[RegisterKey], warps: Array | slice) -> None:
         """Copy registers of register files into the records of some warps."""
         for name, n in places:
             if n >= len(files[name]):
