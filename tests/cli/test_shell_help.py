@@ -85,6 +85,55 @@ def test_zsh_completes(tmp_path: Path) -> None:
         os.close(slave)
 
 
+def on_terminal(folder: Path, *args: str) -> str:
+    """What isakit writes to a terminal of 24 lines; a pager says `paged` first."""
+    pager = folder / "pager"
+    pager.write_text("#!/bin/sh\necho paged\nexec cat\n")
+    pager.chmod(0o755)
+    variables = {**place(folder), "PAGER": str(pager), "TERM": "xterm", "LINES": "24", "COLUMNS": "100"}
+    master, slave = pty.openpty()
+    with subprocess.Popen([folder / "isakit", *args], env=variables, stdin=slave, stdout=slave, stderr=slave) as done:
+        os.close(slave)
+        text = b""
+        try:
+            while some := os.read(master, 1 << 16):
+                text += some
+        except OSError:
+            pass  # its other end is closed
+        assert done.wait() == 0
+    os.close(master)
+    return text.decode()
+
+
+def test_long_pages_are_paged_on_a_terminal_and_nowhere_else(tmp_path: Path) -> None:
+    paged = on_terminal(tmp_path, "doc", "add")
+    assert paged.startswith("paged")
+    assert "integers" in paged
+    assert "paged" not in on_terminal(tmp_path, "doc", "-k", "overflowing")
+    assert run("doc", "add").stdout.startswith("# add")
+
+
+@needs["man"]
+def test_a_manual_page_is_drawn_on_a_terminal(tmp_path: Path) -> None:
+    drawn = on_terminal(tmp_path, "man", "dis")
+    assert "Disassemble a file" in drawn
+    assert ".TH" not in drawn
+    assert run("man", "dis").stdout.startswith(".TH")
+
+
+@pytest.mark.parametrize("verb", ["dis", "cfg"])
+def test_what_a_verb_shows_can_go_into_a_file(tmp_path: Path, verb: str) -> None:
+    source = str(Path(__file__).parents[2] / "examples" / "tesla" / "diverge.s")
+    kernel = str(tmp_path / "diverge.cubin")
+    run("asm", "-m", "tesla", source, "--format", "elf", "-o", kernel)
+    shown = run(verb, kernel)
+    written = run(verb, kernel, "-o", str(tmp_path / "out"))
+    assert written.stdout == ""
+    assert (tmp_path / "out").read_text(encoding="utf-8") == shown.stdout
+    run(verb, str(tmp_path / "nothing"), "-o", str(tmp_path / "other"), code=1)
+    assert not (tmp_path / "other").exists()
+
+
 def answer(terminal: int, *wanted: bytes) -> bool:
     """Whether one of the texts appears on a terminal within some seconds."""
     seen = b""

@@ -26,6 +26,7 @@ PLACES: dict[tuple[str, str], tuple[int, str]] = {
     ("cli/interrupts.py", "exec"): (1, "of nothing: running any code makes Python forget that it was interrupted"),
     ("cli/__init__.py", "import_module"): (1, OWN_NAME),
     ("cli/app.py", "import_module"): (1, OWN_NAME),
+    ("cli/man_.py", "run"): (1, "man, for a page of the package"),
     ("cli/schema_.py", "import_module"): (1, OWN_NAME),
     ("c_library.py", "Popen"): (1, "the C compiler, for sources of the package"),
     ("codec/compiled.py", "compile"): (1, RECORDS),

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isakit.cli.common import echo, echo_json, isa_option, json_option, named_code, read_bytes, shown, variant_option
+from isakit.cli.common import (
+    echo,
+    echo_json,
+    isa_option,
+    json_option,
+    named_code,
+    output_option,
+    read_bytes,
+    shown,
+    variant_option,
+)
 from isakit.programs.kernel_names import chosen
 from isakit.results import Output, ResultType
 
@@ -45,6 +55,7 @@ Examples:
     "--notes", is_flag=True, help="Say what is uniform, divergent, dead, guarded, repeated, late, in a delay slot."
 )
 @click.argument("file", metavar="FILE|-")
+@output_option
 def command(
     isa_name: str | None,
     variant: str | None,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
+import shutil
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from functools import partial, reduce
+from contextlib import contextmanager, redirect_stdout
+from functools import partial, reduce, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -226,6 +228,31 @@ def echo(
         click.echo(painted(text), nl=nl, err=err, color=True)
     else:
         click.echo(text, nl=nl, err=err)
+
+
+def echo_page(text: str, nl: bool = True) -> None:
+    """Write a text for reading: on a terminal that it does not fit into, with the user's pager."""
+    if on_terminal() and text.count("\n") >= shutil.get_terminal_size().lines:
+        click.echo_via_pager(text, color=coloured())
+    else:
+        click.echo(text, nl=nl, color=coloured())
+
+
+def output_option(function: Callable[..., None]) -> Callable[..., None]:
+    """Add `-o FILE`: what a command writes to its standard output goes into a file, once all of it is there."""
+
+    @click.option("-o", "--output", metavar="FILE", help="The file to write.  [default: standard output]")
+    @wraps(function)
+    def written(output: str | None, **named: object) -> None:
+        if output is None or output == "-":
+            function(**named)
+            return
+        text = io.StringIO()
+        with redirect_stdout(text):
+            function(**named)
+        write_bytes(output, text.getvalue().encode())
+
+    return written
 
 
 def echo_json(result: object, indent: int | None = 1) -> None:

@@ -17,6 +17,7 @@ from isakit.cli.common import (
     json_option,
     machine_of,
     named_code,
+    output_option,
     printable,
     progress,
     project_for,
@@ -110,6 +111,7 @@ Examples:
 )
 @project_option
 @click.argument("file", metavar="FILE|-")
+@output_option
 def command(
     isa_name: str | None,
     variant: str | None,

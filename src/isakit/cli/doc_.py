@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isakit.cli.common import coloured, console, echo, echo_json, isa_option, json_option
+from isakit.cli.common import coloured, console, echo, echo_json, echo_page, isa_option, json_option
 from isakit.errors import IsakitError, did_you_mean
 from isakit.results import Output, record
 
@@ -104,8 +104,11 @@ def command(isa_name: str | None, as_json: bool, word: str | None, name: str | N
     if coloured():
         from rich.markdown import Markdown
 
-        for page in pages:
-            console().print(Markdown(page.replace("<br>", " · ")))
+        drawn = console()
+        with drawn.capture() as captured:
+            for page in pages:
+                drawn.print(Markdown(page.replace("<br>", " · ")))
+        echo_page(captured.get(), nl=False)
     else:
         echo("\n".join(pages).rstrip())
 
