@@ -304,7 +304,7 @@ def test_into(s: UsseSelection, p: OperandReg, i: Ins, inverted: bool) -> None:
     cond = VCMP.of(i).cond
     sources: list[OperandReg | FixedView] = []
     ty = element(i.args[0].kind)
-    for v in i.args:
+    for v in s.compared(i):
         x = s.source(v)
         channel = x.channels[0]
         if x.base is not None and (not x.plain or not isinstance(channel, int) or s.beyond_test(x, channel)):

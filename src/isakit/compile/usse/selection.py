@@ -46,6 +46,7 @@ from isakit.compile.vector_ops import (
     SWIZZLE,
     UNIFORM,
     VABS,
+    VADD,
     VCMP,
     VCSEL,
     VNEG,
@@ -132,6 +133,8 @@ class UsseSelection(Selection):
                 self.outputs[i.args[0]] = OUTPUT.of(i).name
             if i.op in (PAND, POR, PNOT, DISCARD):
                 self.fused |= {a for a in i.args if self._condition(a, i)}
+            if _difference(i) is not None and self._own(i.args[0]) and i.args[0].ins.block is i.block:  # type: ignore[union-attr]
+                self.fused.add(i.args[0])
             if i.op is not JOIN:
                 continue
             at = 0
@@ -165,6 +168,10 @@ class UsseSelection(Selection):
     def _condition(self, v: IrValue, reader: Ins) -> bool:
         i = v.ins
         return i is not None and self.uses[v] == 1 and i.op in CONDITIONS and i.block is reader.block
+
+    def compared(self, i: Ins) -> Sequence[IrValue]:
+        """Return what a test compares: of a difference to zero the two numbers, which it subtracts itself."""
+        return (_difference(i) if i.args[0] in self.fused else None) or i.args
 
     def constant(self, v: IrValue) -> bool:
         """Return whether a value is a constant, or a vector of constants."""
@@ -712,6 +719,17 @@ class UsseSelection(Selection):
         old, self.guard = self.guard, (other, "")
         self.set_predicate(p, True)
         self.guard = old
+
+
+def _difference(i: Ins) -> tuple[IrValue, IrValue] | None:
+    """Return (a, b) of an operation that compares a - b with zero; None of others."""
+    if i.op is not VCMP or i.args[0].kind != "f32" or not isinstance(i.args[1], Const) or i.args[1].value:
+        return None
+    total = i.args[0].ins
+    for a, b in (total.args, total.args[::-1]) if total is not None and total.op is VADD else ():
+        if b.ins is not None and b.ins.op is VNEG and (a.ins is None or a.ins.op is not VNEG):
+            return a, b.ins.args[0]
+    return None
 
 
 def immediate(n: int) -> FixedView:

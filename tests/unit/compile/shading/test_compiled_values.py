@@ -252,3 +252,18 @@ def test_a_colour_made_of_an_input_in_its_place(result: str) -> None:
     want = {"a.wzyx": [4, 3, 2, 1], "a.xxyy": [1, 1, 2, 2], "float4(0, 0, a.xx)": [0, 0, 1, 1], "a": [1, 2, 3, 4],
             "-a.yxwz": [-2, -1, -4, -3], "float4(b.xy, a.xy)": [5, 6, 1, 2]}  # fmt: skip
     assert np.array_equal(got, want[result])
+
+
+@pytest.mark.parametrize("test", ["a.x - u.y <= 0", "-a.y + a.x > 0", "u.x - a.w == 0", "!(a.x - a.z < 0)"])
+def test_a_difference_compared_with_zero_is_one_instruction(test: str) -> None:
+    """The test subtracts; of infinities the difference is no number, as in the text."""
+    text = f"float4 main(float4 a : TEXCOORD0, uniform float4 u) : COLOR {{ if ({test}) discard; return a * u; }}"
+    shader = isakit.compile_shader(text, stage="fragment", language="cg", target="f32x4")
+    assert not any(i.mnemonic.startswith("vadd") for i in shader.primary)
+    a = np.random.default_rng(5).integers(-2, 3, (64, 4)).astype(np.float32)
+    a[0], u = np.inf, np.array([0, 1, 2, 3], np.float32)
+    with np.errstate(invalid="ignore"):
+        difference = {"a.x - u.y <= 0": a[:, 0] - 1 <= 0, "-a.y + a.x > 0": a[:, 0] - a[:, 1] > 0,
+                      "u.x - a.w == 0": 0 - a[:, 3] == 0, "!(a.x - a.z < 0)": ~(a[:, 0] - a[:, 2] < 0)}  # fmt: skip
+    got = isakit.usse.run(shader, varyings={"texcoord0": a}, uniforms={"u": u})["discard"]
+    assert np.array_equal(got, difference[test])
