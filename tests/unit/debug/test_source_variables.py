@@ -204,10 +204,11 @@ def test_a_debug_build_of_c_shows_variables_to_the_end_of_the_kernel() -> None:
         int s = 0;
         for (int i = 0; i < 3; i++) s += f;
         int b = twice(s);
-        out[threadIdx.x] = b;
+        int t = a * 3;
+        out[threadIdx.x] = b + (t + b);
     }"""
-    session = _session_of_c(text, (32, 1), 8, kept=True)
-    assert shown(session).items() >= {"a": 1, "f": 1, "s": 3, "b": 6}.items()
+    session = _session_of_c(text, (32, 1), 9, kept=True)
+    assert shown(session).items() >= {"a": 1, "f": 1, "s": 3, "b": 6, "t": 3}.items()
     ptx = compile_c("k.cu", text, kept=True)
     assert ".target sm_13, debug" in ptx
     assert "call" not in ptx

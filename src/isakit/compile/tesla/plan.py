@@ -81,6 +81,8 @@ class FoldingPlan:
     def __init__(self, f: Function, facts: dict[AnyOp, OperandFacts]) -> None:
         self.f, self.facts = f, facts
         self.uses = count_uses(f)
+        for v in (v for b in f.blocks for mark in b.marks for v in mark.values) if f.debugged else ():
+            self.uses[v] = self.uses.get(v, 0) + 1  # it is computed for its own sake
         self.folded: set[tuple[Ins, int]] = set()
         self.skipped: set[Ins] = set()
         self.swapped: set[Ins] = set()
