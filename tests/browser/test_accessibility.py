@@ -163,9 +163,10 @@ def test_a_captured_frame_taken_apart(chromium: Any, site: Site, width: int, sch
     page.set_input_files("#file", str(CAPTURES / "gears-a0.glc"))
     page.wait_for_selector("#view-picture img", timeout=1000 * PATIENCE)
     page.click("#view-picture summary:has-text('All 3 draws')")
-    page.click("#view-picture button:has-text('Vertices, textures and targets')")
-    page.wait_for_selector("#view-picture summary:has-text('Vertices: ')", timeout=1000 * PATIENCE)
-    page.click("#view-picture summary:has-text('Vertices: ')")
+    page.click("#view-picture button:has-text('Vertices, mesh, buffers')")
+    page.wait_for_selector("#view-picture summary:has-text('Mesh: ')", timeout=1000 * PATIENCE)
+    for part in ("vertex program: a[]", "Mesh: ", "vertex program: c0[]", "target 0", "depth, "):
+        page.click(f"#view-picture summary:has-text('{part}')")
     assert violations(page) == []
     page.context.close()
 

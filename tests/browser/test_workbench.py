@@ -699,10 +699,15 @@ def test_a_captured_frame_is_taken_apart(page):
     assert "VERTEX_BUFFER_FIRST" in page.inner_text("#view-picture tbody tr:nth-child(2)")
     page.click("#view-picture tbody button:text-is('2')")
     page.wait_for_selector("#view-picture :text('frame 0, draw 2')", timeout=1000 * PATIENCE)
-    page.click("#view-picture button:has-text('Vertices, textures and targets')")
-    page.wait_for_selector("#view-picture summary:has-text('Vertices: 960')", timeout=1000 * PATIENCE)
-    page.click("#view-picture summary:has-text('Vertices: 960')")
-    assert "1920" in page.inner_text("#view-picture tbody tr:first-child")
+    page.click("#view-picture button:has-text('Vertices, mesh, buffers')")
+    page.wait_for_selector("#view-picture summary:has-text('a[] of 960 vertices')", timeout=1000 * PATIENCE)
+    for table in ("a[] of 960", "o[] of 960", "vertex program: c0[]"):
+        page.click(f"#view-picture summary:has-text('{table}')")
+    opened_tables = page.locator("#view-picture details[open]")
+    assert opened_tables.filter(has_text="o[] of 960").locator("tbody tr:first-child").inner_text().startswith("1920")
+    assert "0x10" in opened_tables.filter(has_text="c0[]").locator("tbody tr:nth-child(2)").inner_text()
+    _a_mesh_can_be_turned(page)
+    _a_picture_has_a_range(page)
     page.click("#view-picture button:has-text('Step its program')")
     page.wait_for_selector("#listing .row.here", timeout=1000 * PATIENCE)
     page.click("[data-move=step]")
@@ -710,6 +715,43 @@ def test_a_captured_frame_is_taken_apart(page):
     page.focus("#view-picture img")
     page.keyboard.press("Enter")
     page.wait_for_selector("#view-picture :text('was cleared to')", timeout=1000 * PATIENCE)
+
+
+def _content(page, canvas):
+    return page.locator(canvas).evaluate("c => c.toDataURL()")
+
+
+def _a_mesh_can_be_turned(page):
+    page.click("#view-picture summary:has-text('Mesh: ')")
+    canvas = "#view-picture canvas.mesh"
+    until(page, "() => document.querySelector('#view-picture canvas.mesh').offsetWidth")
+    seen = [_content(page, canvas)]
+    page.focus(canvas)
+    for key in ("ArrowLeft", "ArrowUp", "+", "0"):
+        page.keyboard.press(key)
+        seen.append(_content(page, canvas))
+    assert len(set(seen)) == 4
+    assert seen[-1] == seen[0]
+    box = page.locator(canvas).bounding_box()
+    page.mouse.move(box["x"] + 100, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 160, box["y"] + 120)
+    page.mouse.up()
+    assert _content(page, canvas) not in seen
+    page.select_option("#view-picture select[aria-label='Positions of the mesh']", index=1)
+    assert _content(page, canvas) not in seen
+
+
+def _a_picture_has_a_range(page):
+    page.click("#view-picture summary:has-text('target 0')")
+    canvas = "#view-picture canvas[aria-label='target 0']"
+    until(page, "() => document.querySelector(\"#view-picture canvas[aria-label='target 0']\").width !== 300")
+    whole = _content(page, canvas)
+    page.fill("#view-picture input[aria-label='Brightest value of target 0']", "60")
+    brighter = _content(page, canvas)
+    assert brighter != whole
+    page.fill("#view-picture input[aria-label='Brightest value of target 0']", "255")
+    assert _content(page, canvas) == whole
 
 
 def test_a_file_that_is_read_gets_the_room_of_the_text(page, tmp_path):

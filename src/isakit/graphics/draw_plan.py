@@ -449,7 +449,9 @@ class _Prepared:
             return fragments_of(plan.fragment, self._corners(p, made, rows), quads, plan.state)
 
         places = np.arange(len(made.primitives)) if rows is None else rows
-        return LastDraw(made.with_words(words, fetched), quads, places, inputs)
+        attributes, v = self._vertex.stage.attributes, made.with_words(words, fetched)
+        assert attributes is not None
+        return LastDraw(attributes[:, : fetched.count].copy(), v, v, quads, places, inputs)
 
 
 __all__ = ["DrawPlan", "plan_of"]

@@ -52,8 +52,13 @@ MAX_VERTICES = 1 << 24
 
 @dataclass
 class LastDraw:
-    """A draw as it can be looked at afterwards, see `Pipeline`; its inputs are made when they are asked for."""
+    """A draw as it can be looked at afterwards, see `Pipeline`; its inputs are made when they are asked for.
 
+    Attributes: `attributes`: a[] of the vertex program, u32 [words, vertices]; `shaded`: what it has made of them.
+    """
+
+    attributes: Array | None = None
+    shaded: Vertices | None = None
     vertices: Vertices | None = None
     coverage: Quads | None = None
     rows: Array | None = None
@@ -200,6 +205,7 @@ class Pipeline(Framebuffer):
         self._last = last_draw = LastDraw()
         self.engine.begin_draw()
         v = self._vertices(mode, vertex, arrays, order, restart, instances, state, bound["vertex"], stats, edges)
+        last_draw.shaded = v
         last: VertexShader | GeometryShader = vertex
         if geometry is not None:
             v = self._geometry(geometry, v, bound["geometry"], stats, state.provoking == "last")
@@ -229,6 +235,7 @@ class Pipeline(Framebuffer):
         if inputs is None:
             inputs = packed_inputs(arrays, vertex.vertex_id, vertex.instance_id)
         rows = fetch(arrays, inputs, fetched.ids, fetched.instance)
+        self.last.attributes = rows
         words = self._run(vertex, rows.shape[1], bound, stats, attributes=rows)
         stats.vertices = fetched.count
         if edges is not None and made.primitives.shape[1] == 3:

@@ -14,7 +14,7 @@ import numpy as np
 from isakit.errors import IsakitError
 from isakit.json_text import JsonObject
 from isakit.web.folder import checked
-from isakit.web.limits import DRAWS, PIXELS, TEXTURES, VERTICES, large_files
+from isakit.web.limits import BUFFER, DRAWS, MESH, PIXELS, TEXTURES, VERTICES, large_files
 
 if TYPE_CHECKING:
     from isakit.cli.launches import Prepared
@@ -132,7 +132,9 @@ def frame(name: str, draw: int | None = None) -> JsonObject:
 
 
 def details(name: str, frame: int, draw: int) -> JsonObject:
-    """Return what a draw (from 1) of a frame (from 0) worked on: vertices, textures, targets, each as far as shown.
+    """Return what a draw (from 1) of a frame (from 0) worked on, each as far as it is shown.
+
+    There are the tables of the stages, a mesh, buffers of constants, textures and targets.
 
     Raises FormatError for a damaged capture, IsakitError where there is no such draw.
     """
@@ -146,7 +148,14 @@ def details(name: str, frame: int, draw: int) -> JsonObject:
             for k, image in enumerate(replay.drawing.engine.color_images)
             if image is not None
         ]
-        return {"vertices": _vertices(replay.drawing), "textures": _textures(replay.drawing), "targets": targets}
+        drawing = replay.drawing
+        return {
+            "stages": _stages(drawing),
+            "mesh": _mesh(drawing),
+            "buffers": _buffers(drawing),
+            "textures": _textures(drawing),
+            "targets": [*targets, *_depth(drawing)],
+        }
 
 
 def pixel(name: str, x: int, y: int, frame: int, draw: int) -> Pixel:
@@ -178,20 +187,93 @@ def _picture(image: Array) -> JsonObject:
     return {"png": encoded, "width": width, "height": height, "histogram": counts}
 
 
-def _vertices(drawing: Drawing) -> JsonObject:
-    """Return the vertices of the last draw: number and results of the last program before the rasterizer, as f32."""
-    v = drawing.pipeline.vertices
-    if v is None:
-        return {"count": 0, "columns": [], "rows": [], "triangles": []}
-    engine = drawing.engine
-    words = sorted({w for w in engine.last_map.slots if w < len(v.words)})
-    position = [engine.last_map.word(k) for k in range(4)]
-    names = [f"{'xyzw'[position.index(w)]} (o[{4 * w:#x}])" if w in position else f"o[{4 * w:#x}]" for w in words]
-    shown = min(v.words.shape[1], VERTICES)
-    ids = range(shown) if v.ids is None else v.ids[:shown].tolist()
-    values = v.words[words, :shown].T.view(np.float32).astype(np.float64)
-    rows = [[int(k), *(f"{n:.6g}" for n in some)] for k, some in zip(ids, values.tolist(), strict=True)]
-    return {"count": v.words.shape[1], "primitives": len(v.primitives), "columns": ["index", *names], "rows": rows}
+def _stages(drawing: Drawing) -> list[JsonObject]:
+    """Return what the programs of the last draw got for each vertex and made of it, as tables of f32."""
+    last, engine = drawing.pipeline.last, drawing.engine
+    shaded, v = last.shaded, last.vertices
+    if last.attributes is None or shaded is None or v is None:
+        return []
+    fetched = list(range(len(last.attributes)))
+    out = [_table("vertex program: a[]", last.attributes, fetched, {}, shaded.ids)]
+    results = [("vertex program: o[]", shaded, engine.vertex_map)]
+    if v is not shaded:
+        results.append(("geometry program: o[]", v, engine.last_map))
+    for name, made, places in results:
+        words = sorted({w for w in places.slots if w < len(made.words)})
+        position = {places.word(k): "xyzw"[k] for k in range(4)} if places is engine.last_map else {}
+        out.append(_table(name, made.words, words, position, made.ids))
+    return out
+
+
+def _table(name: str, values: Array, words: list[int], names: dict[int, str], ids: Array | None) -> JsonObject:
+    """Return the rows of vertices: their number and some words [words, vertices] of them, with the `names` of words."""
+    shown = min(values.shape[1], VERTICES)
+    numbers = range(shown) if ids is None else ids[:shown].tolist()
+    floats: list[list[float]] = values[words, :shown].T.view(np.float32).astype(np.float64).tolist()
+    rows = [[int(k), *(f"{n:.6g}" for n in some)] for k, some in zip(numbers, floats, strict=True)]
+    file = name[-3]
+    columns = [f"{names[w]} ({file}[{4 * w:#x}])" if w in names else f"{file}[{4 * w:#x}]" for w in words]
+    return {"name": name, "count": values.shape[1], "columns": ["index", *columns], "rows": rows}
+
+
+def _mesh(drawing: Drawing) -> JsonObject:
+    """Return the corners of primitives, and the positions of vertices: results divided by w, the first words of a[]."""
+    last = drawing.pipeline.last
+    v, shaded = last.vertices, last.shaded
+    if v is None or shaded is None or last.attributes is None:
+        return {"primitives": [], "positions": {}}
+    x, y, z, w = (v.words[drawing.engine.last_map.word(k)].view(np.float32).astype(np.float64) for k in range(4))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        positions = {"results, divided by w": np.stack([x, y, z]) / w}
+    if v is shaded and len(last.attributes) > 1:
+        first = last.attributes[:3].view(np.float32).astype(np.float64)
+        positions["inputs: the first words of a[]"] = np.concatenate(
+            [first, np.zeros((3 - len(first), first.shape[1]))]
+        )
+    corners = v.primitives[:MESH]
+    named, places = np.unique(corners, return_inverse=True)
+    return {
+        "primitives": places.reshape(corners.shape).tolist(),
+        "count": len(v.primitives),
+        "positions": {
+            name: [[float(f"{n:.6g}") if np.isfinite(n) else None for n in row] for row in some[:, named].T.tolist()]
+            for name, some in positions.items()
+        },
+    }
+
+
+def _buffers(drawing: Drawing) -> list[JsonObject]:
+    """Return the buffers of constants that are bound to the programs, as words and as f32, four in a row."""
+    from isakit.hosts.drm.engines.draw3d import CONSTANTS_OF
+
+    out: list[JsonObject] = []
+    for kind, number in CONSTANTS_OF.items():
+        for bank, content in sorted(drawing.engine.constants.banks(number).items()):
+            words = np.frombuffer(content[: min(len(content), BUFFER) & ~15], np.uint32).reshape(-1, 4)
+            floats = words.view(np.float32).astype(np.float64).tolist()
+            rows = [
+                [f"{16 * k:#x}", *(f"{n:08x}" for n in row), *(f"{n:.6g}" for n in floats[k])]
+                for k, row in enumerate(words.tolist())
+            ]
+            out.append({"name": f"{kind} program: c{bank}[]", "bytes": len(content), "rows": rows})
+    return out
+
+
+def _depth(drawing: Drawing) -> list[JsonObject]:
+    """Return the depth target as a picture, black at the nearest and white at the farthest value in it."""
+    from isakit.hosts.drm.engines.framebuffer import OpenDepth
+
+    image = drawing.engine.depth_target
+    if image is None or image.width * image.height > PIXELS:
+        return []
+    opened = OpenDepth(image, 0)
+    opened.begin()
+    opened.load()
+    values = np.nan_to_num(opened.buffer.values().astype(np.float64))
+    low, high = float(values.min()), float(values.max())
+    grey = np.round(255 * (values - low) / ((high - low) or 1.0)).astype(np.uint8)
+    picture = np.stack([grey, grey, grey, np.full_like(grey, 255)], axis=-1)
+    return [{"name": f"depth, {low:.6g} (black) to {high:.6g} (white)", **_picture(picture)}]
 
 
 def _textures(drawing: Drawing) -> list[JsonObject]:

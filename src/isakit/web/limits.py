@@ -66,6 +66,10 @@ ROWS = 20_000
 """Rows of a comparison in one answer."""
 VERTICES = 1024
 """Vertices of a captured draw in one answer."""
+MESH = 1 << 14
+"""Primitives of a captured draw that are drawn as a mesh."""
+BUFFER = 1 << 12
+"""Bytes of a buffer of constants in one answer."""
 TEXTURES = 32
 """Textures of a captured draw in one answer."""
 SCENE = 8 << 20

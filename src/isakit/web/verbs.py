@@ -135,7 +135,7 @@ class Workbench:
         return captures.frame(asked.text("name"), asked.number("draw", 0) or None)
 
     def details(self, asked: RequestFields) -> JsonObject:
-        """Return vertices, textures and targets of a draw of a capture of `isakit gl`."""
+        """Return what a draw of a capture of `isakit gl` worked on, see `captures.details`."""
         return captures.details(asked.text("name"), asked.number("frame"), asked.number("draw", None, 1))
 
     def vertex(self, asked: RequestFields) -> JsonObject:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 
 import numpy as np
 import pytest
@@ -215,13 +216,30 @@ def test_draws_of_a_frame_say_what_they_cost_and_what_state_has_changed(gears):
 
 def test_a_draw_is_taken_apart(gears):
     found = asked(gears, "details", name="gears.glc", frame=0, draw=2)
-    vertices = found["vertices"]
+    inputs, vertices = found["stages"]
     assert vertices["count"] == 960
     assert vertices["columns"][:2] == ["index", "x (o[0x0])"]
     assert len(vertices["rows"]) == 960
     assert vertices["rows"][0][0] == 1920  # the second draw begins behind the vertices of the first
-    [target] = found["targets"]
-    assert [sum(c) for c in target["histogram"]] == [target["width"] * target["height"]] * 3
+    assert (inputs["name"], inputs["count"], inputs["columns"][:2]) == ("vertex program: a[]", 960, ["index", "a[0x0]"])
+    assert [r[0] for r in inputs["rows"]] == [r[0] for r in vertices["rows"]]
+    target, depth = found["targets"]
+    for picture in (target, depth):
+        assert [sum(c) for c in picture["histogram"]] == [picture["width"] * picture["height"]] * 3
+    assert re.fullmatch(r"depth, 0\.\d+ \(black\) to 1 \(white\)", depth["name"])
+    mesh = found["mesh"]
+    assert mesh["count"] == len(mesh["primitives"]) > 300
+    assert {len(corners) for corners in mesh["primitives"]} == {3}
+    results, raw = mesh["positions"].values()
+    assert len(results) == len(raw) == 1 + max(n for corners in mesh["primitives"] for n in corners)
+    assert all(abs(x) <= 1 and abs(y) <= 1 for x, y, _ in results)
+    row = {r[0]: r for r in inputs["rows"]}
+    assert raw[0] == [float(n) for n in row[1920][1:4]]
+    buffers = {b["name"]: b for b in found["buffers"]}
+    content = buffers["vertex program: c0[]"]
+    assert content["rows"][1][0] == "0x10"
+    words = [int(w, 16) for w in content["rows"][0][1:5]]
+    assert [f"{n:.6g}" for n in np.array(words, np.uint32).view(np.float32)] == content["rows"][0][5:]
     assert found["textures"] == []
     assert answer(gears, "details", {"name": "gears.glc", "frame": 0, "draw": 9})["kind"] == "input"
 

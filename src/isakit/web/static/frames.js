@@ -2,6 +2,7 @@
 
 import * as api from "./api.js";
 import {make, pixelAt, say} from "./dom.js";
+import {mesh} from "./mesh.js";
 import {page, trying} from "./page.js";
 import {listing} from "./parts.js";
 import {showUnits} from "./programs.js";
@@ -82,19 +83,46 @@ function histogram(counts) {
   })));
 }
 
+// Spread the brightness from `low` to `high` over black to white, as a copy of a picture shows it.
+function ranged(canvas, from, low, high) {
+  canvas.width = from.naturalWidth;
+  canvas.height = from.naturalHeight;
+  const c = canvas.getContext("2d");
+  c.drawImage(from, 0, 0);
+  const pixels = c.getImageData(0, 0, canvas.width, canvas.height);
+  for (let k = 0; k < pixels.data.length; k++) if (k % 4 < 3) pixels.data[k] = 255 * (pixels.data[k] - low) / Math.max(1, high - low);
+  c.putImageData(pixels, 0, 0);
+}
+
 function pictured(what) {
   if (!what.png) return make("p", {}, `${what.name}: too large to be shown`);
-  const shown = image(what, what.name);
-  const zoom = make("input", {type: "range", min: 1, max: 16, value: Math.max(1, Math.round(shown.width / what.width)), "aria-label": `Zoom of ${what.name}`, oninput: () => {
-    shown.style.maxWidth = "none";
-    shown.width = what.width * Number(zoom.value);
-    shown.height = what.height * Number(zoom.value);
-  }});
-  const frame = make("div", {}, shown);
+  const whole = image(what, what.name);
+  const shown = make("canvas", {role: "img", "aria-label": what.name});
+  shown.style.imageRendering = "pixelated";
+  const input = (label, type, value, least, most) => make("input", {type, min: least, max: most, value, "aria-label": `${label} of ${what.name}`, oninput: () => show()});
+  const zoom = input("Zoom", "range", Math.max(1, Math.round(whole.width / what.width)), 1, 16);
+  const low = input("Darkest value", "number", 0, 0, 254), high = input("Brightest value", "number", 255, 1, 255);
+  const show = () => {
+    ranged(shown, whole, Number(low.value), Number(high.value));
+    shown.style.width = `${what.width * Number(zoom.value)}px`;
+  };
+  whole.addEventListener("load", show);
+  const frame = make("div", {tabIndex: 0, role: "group", "aria-label": `Picture of ${what.name}`}, shown);
   frame.style.overflow = "auto";
   frame.style.maxHeight = `${WIDEST}px`;
   return make("details", {}, make("summary", {}, `${what.name}, ${what.width} x ${what.height}`), what.filters ? make("p", {class: "quiet"}, `filters: ${what.filters}`) : null,
-    make("div", {class: "bar"}, "Zoom ", zoom), frame, histogram(what.histogram));
+    make("div", {class: "bar"}, "Zoom ", zoom, " range ", low, " to ", high), frame, histogram(what.histogram));
+}
+
+function stage(found) {
+  return make("details", {}, make("summary", {}, `${found.name} of ${found.count} vertices`),
+    found.rows.length < found.count ? make("p", {class: "quiet"}, `The first ${found.rows.length} are shown.`) : null, table(found.columns, found.rows.map((r) => row(r))));
+}
+
+function buffer(found) {
+  return make("details", {}, make("summary", {}, `${found.name}, ${found.bytes} bytes`),
+    16 * found.rows.length < found.bytes ? make("p", {class: "quiet"}, `The first ${16 * found.rows.length} are shown.`) : null,
+    table(["offset", ..."xyzw", ...[..."xyzw"].map((c) => `${c}, f32`)], found.rows.map((r) => row(r))));
 }
 
 function draws(drawn, choose) {
@@ -105,14 +133,11 @@ function draws(drawn, choose) {
 
 async function apart(at, name) {
   const found = await api.ask("details", {name, frame: at.frame, draw: at.draw});
-  const v = found.vertices;
   const vertex = (number) => trying(async () => step(await api.ask("vertex", {name, frame: at.frame, draw: at.draw, number}), name));
   const number = make("input", {type: "number", min: 0, value: 0, "aria-label": "Place of a vertex in the drawing order"});
   return [
-    make("details", {}, make("summary", {}, `Vertices: ${v.count}, results of the last program before the rasterizer`),
-      make("div", {class: "bar"}, "Vertex at place ", number, " of the drawing order ", make("button", {type: "button", onclick: () => vertex(Number(number.value))}, "Step its program")),
-      v.rows.length < v.count ? make("p", {class: "quiet"}, `The first ${v.rows.length} are shown.`) : null, table(v.columns, v.rows.map((r) => row(r)))),
-    ...found.textures.map(pictured), ...found.targets.map(pictured)];
+    make("div", {class: "bar"}, "Vertex at place ", number, " of the drawing order ", make("button", {type: "button", onclick: () => vertex(Number(number.value))}, "Step its program")),
+    ...found.stages.map(stage), mesh(found.mesh), ...found.buffers.map(buffer), ...found.textures.map(pictured), ...found.targets.map(pictured)].filter(Boolean);
 }
 
 export async function showFrame() {
@@ -129,7 +154,7 @@ export async function showFrame() {
     history.replaceChildren(make("p", {}, found.about[0]), lines.length ? make("ol", {}, ...lines) : make("p", {class: "quiet"}, "No draw of the frame covers it."));
     if (found.units.length) await step(found, f.name);
   });
-  const inside = make("div", {}, make("button", {type: "button", onclick: () => trying(async () => inside.replaceChildren(...await apart(at, f.name)))}, "Vertices, textures and targets of this draw"));
+  const inside = make("div", {}, make("button", {type: "button", onclick: () => trying(async () => inside.replaceChildren(...await apart(at, f.name)))}, "Vertices, mesh, buffers, textures and targets of this draw"));
   panes.picture.replaceChildren(make("div", {class: "bar"}, "Draw ", slider, `${drawn.draw} of ${drawn.draws.length}`,
     make("span", {class: "quiet"}, at ? `frame ${at.frame}, draw ${at.draw}: ${at.mode}, ${at.fragments} fragments` : "")), pickable(shown, drawn, [history], (x, y) => look(x, y)), at ? inside : null, draws(drawn, choose));
 }
