@@ -23,7 +23,7 @@ from isakit.cli.common import (
     write_bytes,
 )
 from isakit.cli.shapes import Parameter, SourceError, parameters, source_errors
-from isakit.errors import CompileError, IsakitError
+from isakit.errors import CompileError
 from isakit.programs.sources import language_of, ptx_of_source
 from isakit.results import OMITTED, Omitted, Output, record
 
@@ -210,9 +210,6 @@ def command(
         if as_json:
             echo_json(CompiledFile(OMITTED, [], source_errors(e.diagnostics, named=True)))
         raise
-    missing = [k for k in kernels if k not in got.module.kernels and k not in got.failures]
-    if missing:
-        raise IsakitError(f"{path} has no kernel {missing[0]}; there are {', '.join(got.module.kernels) or 'none'}")
     if as_json:
         compiled = [
             CompiledCode(

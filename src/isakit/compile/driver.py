@@ -27,7 +27,15 @@ from isakit.compile.passes.ssa import construct_ssa
 from isakit.compile.passes.uniform import divergent_values
 from isakit.compile.passes.values import contract_products, eliminate_common_subexpressions, eliminate_dead_code
 from isakit.compile.ptx.parser import parse
-from isakit.compile.ptx.syntax import SIZES, Initial, PtxFunction, PtxModule, PtxSyntaxError, PtxVariable
+from isakit.compile.ptx.syntax import (
+    SIZES,
+    Initial,
+    PtxFunction,
+    PtxModule,
+    PtxSyntaxError,
+    PtxVariable,
+    kernels_called,
+)
 from isakit.compile.tesla.branches import convert_ifs_to_guards, insert_join_points
 from isakit.compile.tesla.chip import Chip, chip_of
 from isakit.compile.tesla.emit import Emitter, MachineCode, OutOfConstantsError, fuse_exits_into_stores
@@ -45,7 +53,7 @@ from isakit.description import (
     Relocation,
     TextureSlot,
 )
-from isakit.errors import CompileError, CompileWarning, Diagnostic
+from isakit.errors import CompileError, CompileWarning, Diagnostic, IsakitError
 from isakit.line_table import LineTable, SourceLine
 from isakit.registry import ARCH_TO_VARIANT, VARIANT_TO_ARCH
 
@@ -121,7 +129,7 @@ def compile_ptx(
         path: name of the text in messages.
         origin: the text in the file `path` that a compiler made the PTX from, for messages at its lines.
         max_registers: registers per thread to use at most; 0 for all there are.
-        kernels: names of the kernels to compile (default: all).
+        kernels: names of the kernels to compile, as symbols or as the source has them (default: all).
         watch: called after every pass with its name and what it left, for people.
         named: find the places of registers of PTX, for a text that is the source. The places of variables of another
             source are found where the text has marks: see `compile.debug_records`.
@@ -129,7 +137,8 @@ def compile_ptx(
     Returns:
         The kernels that compile; a kernel compiles as a whole or not at all.
 
-    Raises CompileError if the text is wrong outside of kernels, or if no kernel compiles.
+    Raises CompileError if the text is wrong outside of kernels, or if no kernel compiles, IsakitError for a kernel that
+    is not there.
     """
     out = compile_kernels(text, variant, path, origin, max_registers, kernels, watch, named)
     if out.failures and not out.module.kernels:
@@ -148,10 +157,15 @@ def compile_kernels(
     watch: Watch | None = None,
     named: bool = False,
 ) -> Compiled:
-    """Compile as `compile_ptx`, also where no kernel does. Raises CompileError for what is wrong outside of kernels."""
+    """Compile as `compile_ptx`, also where no kernel does. Raises as it does for what is wrong outside of kernels."""
     ptx = parse(text, path, origin)
     if ptx.errors:
         raise CompileError(ptx.errors)
+    there = [*(e.name for e in ptx.entries.values() if e.defined), *ptx.failures]
+    called = {name: kernels_called(name, there) for name in kernels}
+    if (missing := next((name for name in kernels if not called[name]), None)) is not None:
+        raise IsakitError(f"{path} has no kernel {missing!r}; it has {', '.join(there) or 'none'}")
+    wanted = {k for some in called.values() for k in some} if kernels else set(there)
     chip = chip_of(variant or variant_for(ptx))
     out = Compiled(Module("ptx", "tesla", chip.variant, path if path != "<text>" else None), dict(ptx.failures))
     textures = [v.unique for v in ptx.variables.values() if v.space == "tex" or v.type == "texref"]
@@ -161,7 +175,7 @@ def compile_kernels(
     except PtxSyntaxError as e:
         raise CompileError([ptx.source.diagnostic(e.pos, e.message, e.width, e.notes)]) from None
     for entry in ptx.entries.values():
-        if (kernels and entry.name not in kernels) or not entry.defined:
+        if entry.name not in wanted or not entry.defined:
             continue
         try:
             kernel = compile_entry(ptx, entry, chip, bank, textures, max_registers, watch, named)

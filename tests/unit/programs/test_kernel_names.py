@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from isakit.compile import compile_ptx
 from isakit.errors import IsakitError
 from isakit.programs.kernel_names import matching, only
 
@@ -27,3 +28,12 @@ def test_what_names_none_or_several_is_said() -> None:
         only(None, NAMES, "f")
     with pytest.raises(IsakitError, match="f has no kernels"):
         only(None, [], "f")
+
+
+def test_a_text_is_compiled_for_kernels_by_the_names_of_the_source() -> None:
+    entry = ".entry {} () {{ exit; }}\n"
+    text = ".version 1.4\n.target sm_13\n" + "".join(map(entry.format, ("_Z5shiftPf", "_Z5shiftPi", "_Z5scalePf", "k")))
+    assert list(compile_ptx(text, kernels=("shift",)).module.kernels) == ["_Z5shiftPf", "_Z5shiftPi"]
+    assert list(compile_ptx(text, kernels=("k", "_Z5scalePf")).module.kernels) == ["_Z5scalePf", "k"]
+    with pytest.raises(IsakitError, match="has no kernel 'shft'; it has _Z5shiftPf, _Z5shiftPi, _Z5scalePf, k"):
+        compile_ptx(text, kernels=("k", "shft"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from isakit.errors import Diagnostic
@@ -33,6 +34,11 @@ def source_name(symbol: str) -> str:
         if not symbol.startswith("_ZN"):
             break
     return "::".join(parts) or symbol
+
+
+def kernels_called(name: str, kernels: Sequence[str]) -> list[str]:
+    """Return the kernels that a name means: the symbol itself, else all that the source calls so."""
+    return [name] if name in kernels else [k for k in kernels if source_name(k) == name]
 
 
 def _base(path: str) -> str:
