@@ -130,12 +130,12 @@ __ISAKIT_DEVICE float __isakit_scaled(float y, int n)
     int half = n >> 1;
     return y * __int_as_float((half + 127) << 23) * __int_as_float((n - half + 127) << 23);
 }
-/* (e^r - 1 - r) / r^2, |r| <= ln(2)/2 */
-__ISAKIT_DEVICE float __isakit_exp_tail(float r)
+/* (e^r - 1 - r - r^2/2) / r^2, |r| <= ln(2)/2 */
+__ISAKIT_DEVICE float __isakit_exp_cubic(float r)
 {
-    return ((((0.000198919806f * r + 0.00139345415f) * r + 0.00833331048f) * r + 0.0416664556f) * r + 0.166666672f) * r
-           + 0.5f;
+    return ((((0.000198919806f * r + 0.00139345415f) * r + 0.00833331048f) * r + 0.0416664556f) * r + 0.166666672f) * r;
 }
+__ISAKIT_DEVICE float __isakit_exp_tail(float r) { return __isakit_exp_cubic(r) + 0.5f; }
 /* e^x 2^more */
 __ISAKIT_DEVICE float __isakit_exp(float x, int more)
 {
@@ -186,12 +186,14 @@ __ISAKIT_DEVICE float expm1f(float x)
 {
     if (!(__builtin_fabsf(x) < 88.0f)) return x > 0.0f ? expf(x) : x < 0.0f ? -1.0f : x;
     float n = rintf(x * 1.4426950408889634f), most_of_r = x - n * __ISAKIT_LN2_HI, r = most_of_r - n * __ISAKIT_LN2_LO;
-    float tail = r * r * __isakit_exp_tail(r) + ((most_of_r - r) - n * __ISAKIT_LN2_LO);
-    if (n == 0.0f) return copysignf(x + tail, x);
-    /* 2^n (1 + r + tail) - 1: the one is taken away where it is exact */
+    /* e^r = 1 + r + square + small, the square of r's first half of bits, which is exact */
+    float hi = __int_as_float(__float_as_int(r) & ~0xfff), square = 0.5f * hi * hi;
+    float small = r * r * __isakit_exp_cubic(r) + (0.5f * (r - hi) * (r + hi) + ((most_of_r - r) - n * __ISAKIT_LN2_LO));
+    if (n == 0.0f) return copysignf(x + (square + small), x);
+    /* 2^n (1 + r + square + small) - 1: the one is taken away where it is exact */
     float s = __isakit_scaled(1.0f, (int)n - 1), most = s - 0.5f, rest = (s - most) - 0.5f;
-    float a = s * r, sum = most + a, lost = a - (sum - most);
-    return 2.0f * (sum + (lost + (s * tail + rest)));
+    float a = s * r, sum = most + a, b = s * square, all = sum + b, lost = (a - (sum - most)) + (b - (all - sum));
+    return 2.0f * (all + (lost + (s * small + rest)));
 }
 
 /* --- logarithms: logf 1 ulp, log2f and log10f 3, log1pf 2 ------------------------------------------------------------ */
