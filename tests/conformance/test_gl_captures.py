@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isakit.errors import FormatError
+from isakit.errors import FormatError, FormatWarning
 from isakit.graphics.watchdog import Watchdog
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.engines.compute import ComputeEngine
@@ -93,12 +93,23 @@ def test_a_program_that_does_not_end_is_ended(where: str, engine: str) -> None:
     replay.close()
 
 
-@pytest.mark.parametrize("cut", [0, 10, 18, 25, 300, 900])
-def test_a_capture_that_is_cut_off_is_refused(tmp_path: Path, cut: int) -> None:
+@pytest.mark.parametrize("cut", [0, 10, 18, 25])
+def test_a_capture_without_its_head_is_refused(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "cut.glc"
     path.write_bytes((CAPTURES / "triangle-a0.glc").read_bytes()[:cut])
     with pytest.raises(FormatError):
         Replay(path).run()
+
+
+@pytest.mark.parametrize("cut", [300, 900, -1])
+def test_a_capture_that_is_cut_off_is_drawn_as_far_as_it_goes(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "cut.glc"
+    path.write_bytes((CAPTURES / "triangle-a0.glc").read_bytes()[:cut])
+    replay = Replay(path)
+    with pytest.warns(FormatWarning, match="cut off"):
+        replay.run()
+    assert len(replay.draws) == (cut == -1)
+    replay.close()
 
 
 def test_a_capture_with_damage_is_refused_or_drawn(tmp_path: Path) -> None:

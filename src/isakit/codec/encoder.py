@@ -174,7 +174,7 @@ class Encoder:
         at = max(n[0] for n in nearest)
         # The reading that got furthest is the one that was meant.
         best = max(conflicts, key=lambda c: c.item, default=None)
-        if best is not None and (best.token >= at or at >= len(tokens)):
+        if best is not None and (best.end > at or at >= len(tokens)):
             alike = [c for c in conflicts if c.message == best.message]
             return Miss(best.token, best.message, tuple(dict.fromkeys(n for c in alike for n in c.notes))[:4])
         nearest = [n for n in nearest if n[0] == at]
@@ -231,10 +231,11 @@ def wanted(form: Form) -> list[frozenset[str]]:
 
 @dataclass(frozen=True)
 class Conflict:
-    """An operand that read well by itself, but wants bits that something else has set to other values."""
+    """An operand, tokens `token` to `end`, that read well by itself, but wants bits that something else has set."""
 
     item: int
     token: int
+    end: int
     message: str
     notes: tuple[str, ...]
 
@@ -313,13 +314,13 @@ def _conflict(form: Form, s: Stream, where: tuple[int, int, int], so_far: Bits, 
     text = _words(s, k, n)
     note = f"both are in the bits {shared:#x} of the {form.layout.name} form"
     if name in form.sharing:
-        return Conflict(item, k, form.sharing[name], ())
+        return Conflict(item, k, n, form.sharing[name], ())
     accepted = still_possible(form.parts[name], so_far)
     notes = (f"accepted here: {accepted}", note) if accepted else (note,)
     for _, k2, n2, other in trail:
         if n2 > k2 and other.mask & shared:
-            return Conflict(item, k, f"`{text}` does not go with `{_words(s, k2, n2)}`", notes)
-    return Conflict(item, k, f"`{text}` cannot stand in this form of the instruction", notes)
+            return Conflict(item, k, n, f"`{text}` does not go with `{_words(s, k2, n2)}`", notes)
+    return Conflict(item, k, n, f"`{text}` cannot stand in this form of the instruction", notes)
 
 
 def _words(s: Stream, k: int, n: int) -> str:
