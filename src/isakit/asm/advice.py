@@ -78,12 +78,10 @@ class Suggestions:
         comment = texts.index("#") if "#" in texts else 0
         if comment and self._encodes(p, p.tokens[:comment], symbol, address):
             return "a comment begins with `//`"
+        registers = [t.text for t in p.tokens if t.kind == "word" and _NUMBERED.fullmatch(t.text)][:_FEW]
         for k, token in enumerate(p.tokens):
-            registers = [t for t in p.tokens if t.kind == "word" and _NUMBERED.fullmatch(t.text)]
-            held = (replace(token, text=r.text, kind="word") for r in registers[:_FEW])
-            if token.kind == "number" and any(
-                self._encodes(p, [*p.tokens[:k], r, *p.tokens[k + 1 :]], symbol, address) for r in held
-            ):
+            held = (replace(token, text=r, kind="word") for r in registers) if token.kind == "number" else ()
+            if any(self._encodes(p, [*p.tokens[:k], r, *p.tokens[k + 1 :]], symbol, address) for r in held):
                 return f"`{token.text}` cannot stand here: an instruction before this one has to put it into a register"
         label = len(texts) > 1 and texts[0].isidentifier()
         if label and self._encodes(p, p.tokens[1:], symbol, address):

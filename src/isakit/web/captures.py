@@ -143,12 +143,12 @@ def details(name: str, frame: int, draw: int) -> JsonObject:
         last = replay.draws[-1] if replay.draws else None
         if last is None or (last.frame, last.draw) != (frame, draw):
             raise IsakitError(f"there is no draw {draw} of frame {frame}")
+        drawing = replay.drawing
         targets = [
             {"name": f"target {k}", **_picture(replay.picture(k))}
-            for k, image in enumerate(replay.drawing.engine.color_images)
+            for k, image in enumerate(drawing.engine.color_images)
             if image is not None
         ]
-        drawing = replay.drawing
         return {
             "stages": _stages(drawing),
             "mesh": _mesh(drawing),
@@ -194,25 +194,27 @@ def _stages(drawing: Drawing) -> list[JsonObject]:
     if last.attributes is None or shaded is None or v is None:
         return []
     fetched = list(range(len(last.attributes)))
-    out = [_table("vertex program: a[]", last.attributes, fetched, {}, shaded.ids)]
-    results = [("vertex program: o[]", shaded, engine.vertex_map)]
+    out = [_table("vertex", "a", last.attributes, fetched, {}, shaded.ids)]
+    results = [("vertex", shaded, engine.vertex_map)]
     if v is not shaded:
-        results.append(("geometry program: o[]", v, engine.last_map))
-    for name, made, places in results:
+        results.append(("geometry", v, engine.last_map))
+    for stage, made, places in results:
         words = sorted({w for w in places.slots if w < len(made.words)})
         position = {places.word(k): "xyzw"[k] for k in range(4)} if places is engine.last_map else {}
-        out.append(_table(name, made.words, words, position, made.ids))
+        out.append(_table(stage, "o", made.words, words, position, made.ids))
     return out
 
 
-def _table(name: str, values: Array, words: list[int], names: dict[int, str], ids: Array | None) -> JsonObject:
-    """Return the rows of vertices: their number and some words [words, vertices] of them, with the `names` of words."""
+def _table(
+    stage: str, file: str, values: Array, words: list[int], names: dict[int, str], ids: Array | None
+) -> JsonObject:
+    """Return the rows of vertices: their number, and some words of a[] or o[] [words, vertices], by their `names`."""
     shown = min(values.shape[1], VERTICES)
     numbers = range(shown) if ids is None else ids[:shown].tolist()
     floats: list[list[float]] = values[words, :shown].T.view(np.float32).astype(np.float64).tolist()
     rows = [[int(k), *(f"{n:.6g}" for n in some)] for k, some in zip(numbers, floats, strict=True)]
-    file = name[-3]
     columns = [f"{names[w]} ({file}[{4 * w:#x}])" if w in names else f"{file}[{4 * w:#x}]" for w in words]
+    name = f"{stage} program: {file}[]"
     return {"name": name, "count": values.shape[1], "columns": ["index", *columns], "rows": rows}
 
 
