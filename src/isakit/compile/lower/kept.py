@@ -41,8 +41,8 @@ def keep_variables(m: MFunction, registers: Callable[[MFunction, Mark], Iterable
         for i in b.ins:
             ended |= noted(now, i.before) | noted(now, i.after)
             if keep:
-                last = set[VReg]().union(*(found[mark] for mark in now.values())) if i is b.ins[-1] else ended
-                m.kept[i] = ended | last
+                current = now.values() if i is b.ins[-1] else ()
+                m.kept[i] = ended.union(*(found[mark] for mark in current))
             ended = set[VReg]()
         return now
 
