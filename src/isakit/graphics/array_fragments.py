@@ -109,7 +109,7 @@ class ArrayFragments:
             file, alive = done.state.files["r"], np.flatnonzero(done.state.visible)
             return Shaded(
                 alive + start,
-                [registers(file, c, alive) for c in wanted],
+                [self._scaled(k, registers(file, c, alive), alive + start) for k, c in enumerate(wanted)],
                 None if shader.second is None else registers(file, shader.second, alive),
                 None if shader.depth is None else registers(file, (shader.depth,), alive)[:, 0].view(np.float32),
                 None if shader.sample_mask is None else registers(file, (shader.sample_mask,), alive)[:, 0],
@@ -127,6 +127,13 @@ class ArrayFragments:
             _joined([p.mask for p in parts]),
             0,
         )
+
+    def _scaled(self, target: int, color: Array, lanes: Array) -> Array:
+        """Scale the alpha of a colour u32 [n, 4] by the share of the pixel that a smooth primitive covers."""
+        if self.quads.shares is None or not self.merger.targets[target].floating:
+            return color
+        alpha = np.ascontiguousarray(color[:, 3]).view(np.float32) * self.quads.shares.ravel()[lanes]
+        return np.concatenate((color[:, :3], alpha.view(np.uint32)[:, None]), axis=1)
 
     # --- the merger ---------------------------------------------------------------------------------------------------
     def _merge_sample(self, m: Multisampling, k: int, s: Shaded, some: Array) -> None:

@@ -119,7 +119,10 @@ def merge_question(
 def _functions(d: DrawArguments) -> tuple[CompiledFunction, InputsKey, CompiledFunction, MergeKey] | None:
     """Return the functions of the inputs and of the merger, with their keys; None where the array code does it."""
     state, shader, kernel = d.state, d.shader, d.kernel
-    if state.multisampling is not None or shader.sample_mask is not None or d.quads.samples is not None:
+    quads = d.quads
+    if state.multisampling is not None or shader.sample_mask is not None:
+        return None
+    if quads.samples is not None or quads.shares is not None:
         return None
     q = merge_question(shader, kernel.facts.registers, state, d.targets, d.depth, d.choices)
     if any(len(c) != 4 for c in q.colors) or (q.second is not None and len(q.second) != 4):

@@ -36,6 +36,7 @@ from isakit.graphics.raster import (
     snapped,
     with_samples,
 )
+from isakit.graphics.smooth import smooth_lines, smooth_points
 from isakit.graphics.stage import OUTPUT_WORDS
 from isakit.graphics.vertices import Vertices
 
@@ -307,9 +308,15 @@ class Rasterizer:
         if m is None:
             return rasterized((half, half))
         if not m.enabled:
-            quads = rasterized((half, half))
-            return with_samples([quads] * len(m.positions))
+            return self._at_all_samples(rasterized((half, half)))
         return with_samples([rasterized((16 * x, 16 * y)) for x, y in m.positions])
+
+    def _at_all_samples(self, quads: Quads) -> Quads:
+        """Return quads all samples of whose pixels are covered where the pixel is; with one sample, the quads."""
+        m = self.state.multisampling
+        if m is None:
+            return quads
+        return replace(quads, samples=np.repeat(quads.covered[:, :, None], len(m.positions), axis=2))
 
     # --- lines --------------------------------------------------------------------------------------------------------
     def _lines(
@@ -332,6 +339,8 @@ class Rasterizer:
         m = state.multisampling
         if m is not None and m.enabled and stipple is None:
             quads = self._rectangles(window, width, chosen)
+        elif state.smooth_lines and (m is None or not m.enabled):
+            quads = self._at_all_samples(smooth_lines(window, width, chosen, self.bounds, stipple, self.look_at))
         else:
             quads = self._sampled(
                 lambda _: rasterize_lines(window, width, chosen, self.bounds, stipple, diamonds, self.look_at)
@@ -374,8 +383,12 @@ class Rasterizer:
         if self.point_size is not None:
             sizes = np.clip(np.nan_to_num(self._floats[self.point_size, columns], nan=1.0), 1.0, LARGEST)
         reach = sizes[:, None] / 2
-        self.look_at(box_pixels(snapped(window - reach), snapped(window + reach), inside, self.bounds))
-        quads = self._sampled(lambda sample: rasterize_points(window, sizes, inside, self.bounds, sample))
+        m = state.multisampling
+        if state.smooth_points and (m is None or not m.enabled):
+            quads = self._at_all_samples(smooth_points(window, sizes, inside, self.bounds, self.look_at))
+        else:
+            self.look_at(box_pixels(snapped(window - reach), snapped(window + reach), inside, self.bounds))
+            quads = self._sampled(lambda sample: rasterize_points(window, sizes, inside, self.bounds, sample))
         values = np.repeat(self._floats.T[columns][:, None], 3, axis=1)
         corners = Corners(
             None,

@@ -35,7 +35,8 @@ class Quads:
     """Aligned 2x2 pixels, in drawing order.
 
     Attributes: `x`, `y` [n]: the pixel with the lowest numbers; `covered` bool [n, 4]: lanes (x, y), (x+1, y),
-    (x, y+1), (x+1, y+1); `primitive` [n]; with multisampling `samples` bool [n, 4, samples].
+    (x, y+1), (x+1, y+1); `primitive` [n]; with multisampling `samples` bool [n, 4, samples]; of smooth primitives
+    `shares` f32 [n, 4], the part of each pixel that is covered.
     """
 
     x: Array
@@ -43,6 +44,7 @@ class Quads:
     covered: Array
     primitive: Array
     samples: Array | None = None
+    shares: Array | None = None
 
     def __len__(self) -> int:
         return len(self.x)
@@ -50,8 +52,8 @@ class Quads:
     def part(self, start: int, stop: int) -> Quads:
         """Return the quads from `start` to `stop`."""
         here = slice(start, stop)
-        samples = None if self.samples is None else self.samples[here]
-        return Quads(self.x[here], self.y[here], self.covered[here], self.primitive[here], samples)
+        samples, shares = (None if of is None else of[here] for of in (self.samples, self.shares))
+        return Quads(self.x[here], self.y[here], self.covered[here], self.primitive[here], samples, shares)
 
 
 @dataclass(frozen=True)
@@ -389,15 +391,20 @@ def _in_diamond(point: Array, axis: Array, forward: Array) -> Array:
     return (behind & (np.abs(along) + np.abs(across) < _HALF)).astype(np.int64)
 
 
-def pixels_in_quads(x: Array, y: Array, primitive: Array) -> Quads:
-    """Return single pixels of primitives, collected in quads; pixels of a primitive in one quad share it."""
+def pixels_in_quads(x: Array, y: Array, primitive: Array, shares: Array | None = None) -> Quads:
+    """Return single pixels of primitives, collected in quads; pixels of a primitive in one quad are in one."""
     if not len(x):
         return in_order([])
     key = np.stack((primitive, y >> 1, x >> 1), axis=1)
     quads, where = np.unique(key, axis=0, return_inverse=True)
+    place = where.ravel(), (x & 1) + 2 * (y & 1)
     covered = np.zeros((len(quads), 4), bool)
-    covered[where.ravel(), (x & 1) + 2 * (y & 1)] = True
-    return Quads(2 * quads[:, 2], 2 * quads[:, 1], covered, quads[:, 0])
+    covered[place] = True
+    of_quads = None
+    if shares is not None:
+        of_quads = np.zeros((len(quads), 4), np.float32)
+        of_quads[place] = shares
+    return Quads(2 * quads[:, 2], 2 * quads[:, 1], covered, quads[:, 0], shares=of_quads)
 
 
 def kept_pixels(q: Quads, kept: Numbers) -> Quads:
@@ -405,7 +412,8 @@ def kept_pixels(q: Quads, kept: Numbers) -> Quads:
     covered = q.covered & kept
     some: Array = covered.any(axis=1)
     samples = None if q.samples is None else (q.samples & kept[:, :, None])[some]
-    return Quads(q.x[some], q.y[some], covered[some], q.primitive[some], samples)
+    shares = None if q.shares is None else q.shares[some]
+    return Quads(q.x[some], q.y[some], covered[some], q.primitive[some], samples, shares)
 
 
 def with_samples(parts: list[Quads]) -> Quads:

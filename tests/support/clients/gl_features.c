@@ -199,6 +199,22 @@ static void line_stipple(void)
     }
 }
 
+static void smooth_lines(void)
+{
+    float x = 0.98f, y = 0.2f; /* turned by 41 degrees from line to line */
+    glEnable(GL_BLEND), glBlendFunc(GL_SRC_ALPHA, GL_ONE_MINUS_SRC_ALPHA);
+    glEnable(GL_LINE_SMOOTH);
+    for (int i = 0; i < 9; i++) {
+        float before = x;
+        glLineWidth(1 + 0.5f * (float)i);
+        glColor3f(1, 0.1f * (float)i, 0.5f);
+        glBegin(GL_LINES);
+        glVertex2f(0.2f * x, 0.2f * y), glVertex2f(0.9f * x, 0.9f * y);
+        glEnd();
+        x = 0.7547f * x - 0.6561f * y, y = 0.6561f * before + 0.7547f * y;
+    }
+}
+
 static void line_adjacency(void)
 {
     program_of(PLAIN_VERTEX,
@@ -1019,7 +1035,7 @@ static const struct scene {
 } SCENES[] = {
 #define SCENE(name) {#name, name}
     SCENE(lines), SCENE(line_strip), SCENE(line_loop), SCENE(wide_lines), SCENE(line_stipple), SCENE(flat_lines),
-    SCENE(line_adjacency), SCENE(triangle_adjacency), SCENE(points), SCENE(sprites_upper), SCENE(sprites_lower),
+    SCENE(smooth_lines), SCENE(line_adjacency), SCENE(triangle_adjacency), SCENE(points), SCENE(sprites_upper), SCENE(sprites_lower),
     SCENE(point_size), SCENE(polygons), SCENE(polygon_line), SCENE(polygon_point), SCENE(polygon_offset),
     SCENE(polygon_stipple), SCENE(clip_distances), SCENE(two_sides), SCENE(flat_first), SCENE(flat_last),
     SCENE(culling), SCENE(alpha_test), SCENE(logic_operation), SCENE(blending), SCENE(blend_per_target),

@@ -14,6 +14,7 @@ TOLERANCE = {
     "srgb": 2,  # llvmpipe approximates the curve
     "mipmaps": 2,  # sums of sums
     "line_loop": 2, "wide_lines": 2,  # colours along a line
+    "smooth_lines": 12,  # what of a pixel is covered is approximated
     "color_formats": 9,  # one step of five bits
 }  # fmt: skip
 """How far a component may be off, of 255, where one is too little, and why."""

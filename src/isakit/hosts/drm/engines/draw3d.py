@@ -404,9 +404,8 @@ class Drawing:
         e.check_runs()
         self.draws += 1
         s = self.setting()
-        kind = next((k for k in ("point", "line") if batch.mode.startswith(k)), "polygon")
-        if e.on(f"{kind.upper()}_SMOOTH_ENABLE"):
-            e.report.missing(f"smooth {kind}s (drawn without)")
+        if e.on("POLYGON_SMOOTH_ENABLE") and not batch.mode.startswith(("point", "line")):
+            e.report.missing("smooth polygons (drawn without)")
         restart = None
         if e.on("PRIM_RESTART_ENABLE") and (batch.indexed or e.on("PRIM_RESTART_WITH_DRAW_ARRAYS")):
             restart = e.get("PRIM_RESTART_INDEX")

@@ -424,6 +424,7 @@ class State3D(Engine):
     @derived(
         "DEPTH_TEST_*", "DEPTH_WRITE_ENABLE", "VIEW_VOLUME_CLIP_CTRL", "DEPTH_CLIP_NEGATIVE_Z", "CULL_FACE*",
         "FRONT_FACE", "ALPHA_TEST_*", "LOGIC_OP*", "FRAG_COLOR_CLAMP_EN", "POLYGON_*", "LINE_WIDTH", "LINE_STIPPLE*",
+        "LINE_SMOOTH_ENABLE",
         "CLIP_DISTANCE_*", "SEMANTIC_*", "POINT_*", "VIEWPORT_TRANSFORM_EN", "PROVOKING_VERTEX_LAST", "LAYER",
         "GP_ENABLE", "GP_VIEWPORT_ID_ENABLE", "PIXEL_CENTER_INTEGER", "RASTERIZE_ENABLE", "SCREEN_Y_CONTROL",
         "BLEND_*", "IBLEND_*", "COLOR_MASK*", "STENCIL_*", "VIEWPORT_*", "DEPTH_RANGE_*", "SCISSOR_*",
@@ -482,6 +483,8 @@ class State3D(Engine):
             polygon_stipple=self.polygon_stipple,
             line_width=max(1.0, self.number("LINE_WIDTH")),
             line_stipple=(stipple.FACTOR_M1 + 1, stipple.PATTERN) if self.on("LINE_STIPPLE_ENABLE") else None,
+            smooth_lines=self.on("LINE_SMOOTH_ENABLE"),
+            smooth_points=self.on("POINT_SMOOTH_ENABLE"),
             clip_distances=self._clip_distances(result),
             point_origin="lower" if self.get("POINT_SPRITE_CTRL").COORD_ORIGIN else "upper",
             viewports=self.viewports,

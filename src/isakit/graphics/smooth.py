@@ -1,0 +1,121 @@
+"""Smooth lines and points: the share of each pixel that they cover, which scales the alpha of its fragment.
+
+How the hardware finds the share is not known; here it is the area, which the specification asks for. Source: [gl]
+"Line Antialiasing", "Point Antialiasing"; [unknowns].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from isakit.engine.protocol import Array
+from isakit.graphics.raster import Bounds, Quads, Stipple, pixels_in_quads
+
+LEAST = 1 / 512
+"""Pixels with a smaller share, which 8 bits cannot show, have no fragment."""
+_COLUMNS = 16
+"""Columns of a pixel whose heights make the area that a disc has of it."""
+
+
+def smooth_lines(
+    ends: Array, width: float, chosen: Array, bounds: Bounds, stipple: Stipple | None, look_at: Callable[[int], None]
+) -> Quads:
+    """Return rectangles along lines between window positions [n, 2, 2] that are `width` wide, with shares.
+
+    `look_at` is called with the number of pixels that are looked at. The share of a pixel is what lies between the long
+    sides times what lies between the ends: the area, but for pixels with a corner. Of a stippled line it has
+    the bit of the place where its centre is along the line.
+    """
+    a, delta = ends[:, 0], ends[:, 1] - ends[:, 0]
+    length = np.hypot(delta[:, 0], delta[:, 1])
+    chosen = chosen & (length > 0)
+    along = delta / np.where(length > 0, length, 1)[:, None]
+    steep: Array = np.abs(along[:, 1]) > np.abs(along[:, 0])
+    axis = steep.astype(np.int64)
+    n = np.arange(len(ends))
+    # Rows or columns of pixels across the line: those that the rectangle's box reaches, of each what is near the line.
+    reach = width / 2 * np.abs(along)[:, ::-1]
+    low = np.floor(ends.min(axis=1) - reach)
+    high = np.ceil(ends.max(axis=1) + reach)
+    low, high = (np.clip(v, bounds[:2], bounds[2:]).astype(np.int64) for v in (low, high))
+    major = n, axis
+    minor = n, 1 - axis
+    slope = along[minor] / np.where(along[major] == 0, 1, along[major])
+    half = width / 2 * np.hypot(1, slope) + (1 + np.abs(slope)) / 2
+    steps = np.where(chosen, np.maximum(high[major] - low[major], 0), 0)
+    height = np.minimum(np.ceil(2 * half).astype(np.int64) + 1, np.maximum(high[minor] - low[minor], 0))
+    look_at(int((steps * height).sum()))
+    number, step = _counted(steps)
+    here = low[number, axis[number]] + step
+    middle = a[number, 1 - axis[number]] + (here + 0.5 - a[number, axis[number]]) * slope[number]
+    first = np.maximum(np.floor(middle - half[number]).astype(np.int64), low[number, 1 - axis[number]])
+    group, offset = _counted(height[number])
+    number, here, there = number[group], here[group], first[group] + offset
+    inside = there < high[number, 1 - axis[number]]
+    number, here, there = number[inside], here[inside], there[inside]
+    pixel = np.stack((here, there), axis=1)
+    pixel[steep[number]] = pixel[steep[number], ::-1]
+    x, y = pixel.T
+    from_a = pixel + 0.5 - a[number]
+    direction = along[number]
+    on, off = (from_a * direction).sum(axis=1), from_a[:, 1] * direction[:, 0] - from_a[:, 0] * direction[:, 1]
+    shares = _band(off, width / 2, direction) * _band(on - length[number] / 2, length[number] / 2, direction)
+    if stipple is not None:
+        factor, pattern, restarts = stipple
+        before = np.cumsum(length) - length
+        before -= before[np.flatnonzero(restarts)][np.cumsum(restarts) - 1]
+        place = before[number] + np.clip(on, 0, length[number] * (1 - 2**-24))
+        shares = shares * (pattern >> (place.astype(np.int64) // max(1, factor) & 15) & 1)
+    return _with_shares(x, y, number, shares)
+
+
+def smooth_points(centres: Array, sizes: Array, chosen: Array, bounds: Bounds, look_at: Callable[[int], None]) -> Quads:
+    """Return discs around window positions [n, 2], `sizes` [n] across, with shares.
+
+    `look_at` is called with the number of pixels that are looked at.
+    """
+    reach = sizes[:, None] / 2
+    low = np.clip(np.floor(centres - reach), bounds[:2], bounds[2:]).astype(np.int64)
+    high = np.clip(np.ceil(centres + reach), bounds[:2], bounds[2:]).astype(np.int64)
+    across, down = (np.where(chosen, high[:, k] - low[:, k], 0) for k in (0, 1))
+    look_at(_COLUMNS * int((across * down).sum()))
+    number, place = _counted(across * down)
+    x, y = low[number, 0] + place % across[number], low[number, 1] + place // across[number]
+    column = x[:, None] + (np.arange(_COLUMNS) + 0.5) / _COLUMNS - centres[number, 0, None]
+    half = np.sqrt(np.maximum((sizes[number] / 2)[:, None] ** 2 - column**2, 0))
+    bottom = (y - centres[number, 1])[:, None]
+    heights = np.minimum(half, bottom + 1) - np.maximum(-half, bottom)
+    return _with_shares(x, y, number, np.maximum(heights, 0).mean(axis=1))
+
+
+def _counted(counts: Array) -> tuple[Array, Array]:
+    """Return the rows of a group for each of `counts` members, and the number of each member in its group."""
+    group = np.repeat(np.arange(len(counts)), counts)
+    return group, np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def _band(distance: Array, half: Array | float, direction: Array) -> Array:
+    """Return the share of pixels in the band within `half` of a line, whose centres are at a signed distance of it.
+
+    The line goes along unit vectors [n, 2], or across them: pixels look the same from both.
+    """
+    return _half_plane(half - distance, direction) - _half_plane(-half - distance, direction)
+
+
+def _half_plane(distance: Array, direction: Array) -> Array:
+    """Return the share of pixels on one side of lines, whose centres are this far on it: exact."""
+    small, large = np.sort(np.abs(direction), axis=1).T
+    d = np.minimum(np.abs(distance), (large + small) / 2)
+    corner = np.maximum(d - (large - small) / 2, 0) ** 2 / np.maximum(2 * small * large, 1e-300)
+    return 0.5 + np.copysign(d / large - corner, distance)
+
+
+def _with_shares(x: Array, y: Array, primitive: Array, shares: Array) -> Quads:
+    """Return pixels in quads, without those that have next to nothing."""
+    kept = shares >= LEAST
+    return pixels_in_quads(x[kept], y[kept], primitive[kept], np.minimum(shares[kept], 1).astype(np.float32))
+
+
+__all__ = ["smooth_lines", "smooth_points"]

@@ -1,0 +1,131 @@
+"""Smooth lines and points: alpha is scaled by the share of a pixel that they cover."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from isakit.graphics.draw_state import DrawState, Multisampling
+from isakit.graphics.raster import Quads, pixels
+from isakit.graphics.smooth import smooth_lines, smooth_points
+from isakit.tesla import FragmentShader, Pipeline, VertexShader
+
+SIZE = 24
+BOUNDS = (0, 0, SIZE, SIZE)
+FINE = (np.arange(40 * SIZE) + 0.5) / 40
+"""Forty by forty places in every pixel."""
+PLACED = "\n".join(f"mov b32 o[{4 * k:#x}] a[{4 * k:#x}]" for k in range(4)) + "\nexit nop"
+WHITE = "\n".join(f"mov b32 $r{k} 0x3f800000" for k in range(4)) + "\nexit nop"
+
+
+def counted(inside: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+    """The share of each pixel that is inside, by its places."""
+    found = inside(FINE[None, :], FINE[:, None])
+    return found.reshape(SIZE, 40, SIZE, 40).mean(axis=(1, 3))
+
+
+def shares(q: Quads) -> np.ndarray:
+    """The shares of pixels, [rows, columns]."""
+    out = np.zeros((SIZE, SIZE))
+    x, y = pixels(q)
+    assert q.shares is not None
+    assert (q.covered == (q.shares > 0)).all()
+    out[y[q.covered], x[q.covered]] = q.shares[q.covered]
+    return out
+
+
+def rectangle(a: np.ndarray, b: np.ndarray, width: float) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Whether places are in the rectangle along a line."""
+    length = np.hypot(*(b - a))
+    u = (b - a) / length
+
+    def inside(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        along, off = (x - a[0]) * u[0] + (y - a[1]) * u[1], (y - a[1]) * u[0] - (x - a[0]) * u[1]
+        return (along >= 0) & (along <= length) & (np.abs(off) <= width / 2)
+
+    return inside
+
+
+@pytest.mark.parametrize("width", [0.5, 1.0, 1.5, 4.0])
+def test_shares_of_a_line_are_areas_of_its_rectangle(width: float) -> None:
+    rng = np.random.default_rng(int(10 * width))
+    lines = [*rng.uniform(3, 21, (6, 2, 2)), np.array([[3.3, 5.5], [17.6, 5.5]]), np.array([[9.25, 20.0], [9.25, 4.0]])]
+    for line in lines:
+        found = shares(smooth_lines(line[None], width, np.ones(1, bool), BOUNDS, None, lambda _: None))
+        expected = counted(rectangle(*line, width))
+        assert np.abs(found - expected).max() < 0.07  # of the places of a pixel
+        assert found.sum() == pytest.approx(width * np.hypot(*(line[1] - line[0])), rel=0.03)
+
+
+@pytest.mark.parametrize("size", [1.0, 2.5, 7.0])
+def test_shares_of_a_point_are_areas_of_its_disc(size: float) -> None:
+    for centre in np.random.default_rng(3).uniform(5, 19, (6, 2)):
+        found = shares(smooth_points(centre[None], np.array([size]), np.ones(1, bool), BOUNDS, lambda _: None))
+        expected = counted(lambda x, y, c=centre: np.hypot(x - c[0], y - c[1]) <= size / 2)
+        assert np.abs(found - expected).max() < 0.04
+        assert found.sum() == pytest.approx(np.pi * size**2 / 4, rel=0.02)
+
+
+def test_only_pixels_inside_the_bounds_have_shares() -> None:
+    line = np.array([[[-4.0, -9.0], [70.0, 31.0]]])
+    inner = (3, 2, 20, 17)
+    one = np.ones(1, bool)
+    whole, part = (shares(smooth_lines(line, 3.0, one, bounds, None, lambda _: None)) for bounds in (BOUNDS, inner))
+    kept = np.zeros_like(whole)
+    kept[2:17, 3:20] = whole[2:17, 3:20]
+    assert np.array_equal(part, kept)
+    assert part.any()
+
+
+def drawn(state: DrawState, mode: str, corners: np.ndarray, target: str = "rgba32f", across: int = 1) -> np.ndarray:
+    """The first target after white primitives whose corners are in pixels."""
+    p = Pipeline(SIZE * across, SIZE * across, targets=(target,), depth=None)
+    at = np.concatenate([corners * 2 / (SIZE * across) - 1, np.tile([0.0, 1.0], (len(corners), 1))], axis=1).astype(
+        np.float32
+    )
+    p.draw(mode, VertexShader(PLACED), FragmentShader(WHITE), [at], state=state)
+    return p.targets[0].pixels
+
+
+ENDS = np.array([[4.0, 5.5], [20.0, 5.5]])
+
+
+def test_alpha_alone_is_scaled() -> None:
+    found = drawn(DrawState(smooth_lines=True, line_width=1.5), "lines", ENDS)
+    assert found[3:8, 9, 3] == pytest.approx([0, 0.25, 1, 0.25, 0], abs=1e-6)
+    assert set(found[..., :3].ravel().tolist()) == {0, 1}
+    plain = drawn(DrawState(line_width=1.5), "lines", ENDS)
+    assert set(plain[..., 3].ravel().tolist()) == {0, 1}
+
+
+def test_the_alpha_test_sees_what_was_scaled() -> None:
+    state = DrawState(smooth_lines=True, line_width=1.5, alpha_test=("gequal", 0.5))
+    assert np.flatnonzero(drawn(state, "lines", ENDS)[:, 9, 3]).tolist() == [5]
+
+
+def test_integers_stay() -> None:
+    found = drawn(DrawState(smooth_lines=True, line_width=1.5), "lines", ENDS, "rgba32ui")
+    assert set(found.ravel().tolist()) == {0, 0x3F80_0000}
+
+
+def test_points_are_discs() -> None:
+    found = drawn(DrawState(smooth_points=True, point_size=5.0), "points", np.array([[12.0, 12.0]]))
+    assert found[..., 3].sum() == pytest.approx(np.pi * 6.25, rel=0.01)
+    assert drawn(DrawState(point_size=5.0), "points", np.array([[12.0, 12.0]]))[..., 3].sum() == 25
+
+
+def test_a_stipple_runs_along_a_smooth_line() -> None:
+    state = DrawState(smooth_lines=True, line_stipple=(2, 0b0110))
+    row = drawn(state, "lines", ENDS)[5, :, 3]
+    assert np.flatnonzero(row).tolist() == [6, 7, 8, 9]
+
+
+def test_several_samples_are_smooth_where_they_are_not_tested() -> None:
+    positions, places = ((6, 2), (14, 6), (2, 10), (10, 14)), ((0, 0), (1, 0), (0, 1), (1, 1))
+    state = DrawState(
+        smooth_lines=True, line_width=1.5, multisampling=Multisampling(positions, places, 2, 2, enabled=False)
+    )
+    found = drawn(state, "lines", ENDS, across=2)[..., 3]
+    assert found[8:14, 18] == pytest.approx([0.25, 0.25, 1, 1, 0.25, 0.25], abs=1e-6)
