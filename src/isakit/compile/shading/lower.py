@@ -9,6 +9,7 @@ from functools import partial
 from isakit.compile.ir import Const, Function, IrValue
 from isakit.compile.shading.emitter import TRUE, Values
 from isakit.compile.shading.jumps import JumpLowering, Level
+from isakit.compile.shading.loop_sizes import LoopSizes
 from isakit.compile.shading.lower_expressions import Lowered, has_effects
 from isakit.compile.shading.source import ShaderSources, ShadingError
 from isakit.compile.shading.typed import (
@@ -37,7 +38,7 @@ from isakit.compile.shading.types import VOID, Numeric
 from isakit.compile.vector_ops import DISCARD
 
 LONGEST_UNROLLED = 64
-"""Turns of a loop that is taken apart."""
+"""Turns of a loop that is taken apart if that pays."""
 MOST_TURNS = 1024
 """Turns of loops in each other, together."""
 MOST_OPERATIONS = 1 << 16
@@ -55,6 +56,7 @@ class Lowering(JumpLowering):
         self.breaks: list[Level] = []
         self.continues: list[Level] = []
         self.turns = 1
+        self.sizes = LoopSizes()
         self.made = 0
         self.counted = self.b.block, 0
         self.depth = 0
@@ -175,7 +177,7 @@ class Lowering(JumpLowering):
         if s.initial is not None:
             self.run(s.initial)
         turns = self._turns(s)
-        if turns is not None and turns <= LONGEST_UNROLLED and self.turns * max(1, turns) <= MOST_TURNS:
+        if turns is not None and self.sizes.pays_to_unroll(s, turns * self.turns):
             self._unrolled(s, turns)
         else:
             self._looped(s)

@@ -137,14 +137,15 @@ def _take_in(m: MFunction, within: list[MBlock], put: Callable[[int, MBlock], No
     for b in between:
         found = {way(p) for p in b.preds if at[p] < at[b]}
         one = found.pop() if len(found) == 1 else None
-        if one is None:
+        if one is not None:
+            ways[b] = one
+        elif found:
             return
-        ways[b] = one
-    if not between or any(way(p) is not ways[b] for b in between for p in b.preds):
+    if not ways or any(way(p) is not to for b, to in ways.items() for p in b.preds):
         return
     if end.cond is not None:
-        put(meeting, _between(m, end, next(s for s in end.succs if s in within)))
-    for b in reversed(between):
+        put(at[end] + 1, _between(m, end, next(s for s in end.succs if s in within)))
+    for b in reversed(ways):
         m.blocks.remove(b)
         m.blocks.insert(m.blocks.index(ways[b]) + 1, b)
 

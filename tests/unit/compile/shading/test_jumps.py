@@ -40,8 +40,10 @@ SOURCES = {
         if (s.x > n) { COSTLY if (s.y > n) { s += 1; continue; } COSTLY break; } else { COSTLY } s += c; }""",
     "a break after statements": """for (int i = 0; i < k; i++) {
         s *= 0.5; if (s.x < n) { COSTLY break; } } COSTLY""",
+    "two ways out of a loop in a then with an else": """float4 m = u; if (c.x > n) {
+        for (;;) { if (c.y < n) break; if (c.z == n) break; } } else { m.x = s.x; s = m.wzyx; } s += m.zyzx;""",
 }  # fmt: skip
-HEAD = """uniform float n; uniform int k;
+HEAD = """uniform float n; uniform int k; uniform float4 u;
 float f(int i) { for (int j = 0; j < i; j++) { if (j * n > 3) return j; } return n + 1; }
 float4 main(float4 c : COLOR) : COLOR { float4 s = c; """
 
