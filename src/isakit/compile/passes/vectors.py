@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
 from isakit.compile.builder import IrBuilder
 from isakit.compile.ir import Block, Const, Function, Ins, IrOp, IrValue, NoAttributes, Operation
@@ -302,59 +302,67 @@ def _vectorized(f: Function, b: Block, i: Ins, uses: dict[IrValue, int]) -> bool
 
 
 # --- channels --------------------------------------------------------------------------------------------------------
+_BY_CHANNEL = frozenset((*ELEMENTWISE, VCVT, VCSEL))
+"""Operations of which each channel of the result comes from that channel of the operands alone."""
+_ALL = (0, 1, 3, 7, 15)
+"""All of so many channels, as a mask."""
+
+
 def narrow_vectors(f: Function) -> None:
     """Narrow operations of which some channels are never read; the others move together."""
-    needed: dict[IrValue, set[int]] = {}
-    order = [i for b in f.blocks for i in (*b.phis, *b.ins)]
-    changed = True
-
-    def need(v: IrValue, channels: Iterable[int]) -> None:
-        nonlocal changed
-        have = needed.setdefault(v, set())
-        before = len(have)
-        have.update(channels)
-        changed |= len(have) != before
-
-    while changed:
-        changed = False
-        for i in reversed(order):
-            mine = needed.get(i.out, set()) if i.outs else set[int]()
-            if i.op is SWIZZLE:
-                letters = SWIZZLE.of(i).pattern
-                need(i.args[0], (CHANNELS.index(letters[k]) for k in mine if letters[k] not in CONSTANTS))
-            elif i.op is JOIN:
-                at = 0
-                for a in i.args:
-                    n = count(a.kind)
-                    need(a, (k - at for k in mine if at <= k < at + n))
-                    at += n
-            elif i.op in (*ELEMENTWISE, VCVT, VCSEL):
-                for a in i.args:
-                    need(a, mine)
-            elif i.op is VSEL or i.op is PHI:
-                for a in i.args:
-                    need(a, mine if a.kind == i.out.kind and count(a.kind) > 1 else (0,))
-            else:
-                for a in i.args:
-                    need(a, range(count(a.kind)))
+    needed = _channels_needed([i for b in f.blocks for i in (*b.phis, *b.ins)])
     replaced: dict[IrValue, IrValue] = {}
     for b in f.blocks:
         for mark in b.marks:
             for v in mark.values:
                 v, mark.channel = _origin(v, mark.channel)
                 whole = isinstance(v, Const) or element(v.kind) not in ELEMENTS or (_is_uniform(v) and v not in needed)
-                mark.values = [v] if whole or mark.channel in needed.get(v, ()) else []
+                mark.values = [v] if whole or needed.get(v, 0) >> mark.channel & 1 else []
         old, b.ins = b.ins, []
         for i in old:
-            mine = sorted(needed.get(i.out, set())) if i.outs else []
+            mask = needed.get(i.out, 0) if i.outs else 0
+            mine = [k for k in range(4) if mask >> k & 1]
             narrower = i.outs and mine and len(mine) < count(i.out.kind) and i.op is not PHI
-            if narrower and i.op in (*ELEMENTWISE, VCVT, VCSEL, VSEL):
+            if narrower and (i.op in _BY_CHANNEL or i.op is VSEL):
                 _narrowed(f, b, i, mine, replaced)
             elif narrower and i.op in (INPUT, UNIFORM, UNIFORM_AT, SAMPLE) and mine[-1] + 1 < count(i.out.kind):
                 _shortened(f, b, i, mine[-1] + 1, replaced)
             else:
                 b.ins.append(i)
     replace(f, replaced)
+
+
+def _channels_needed(order: Sequence[Ins]) -> dict[IrValue, int]:
+    """Return which channels of each value are read, as masks, for operations in the order of the code."""
+    needed: dict[IrValue, int] = {}
+    changed = True
+    while changed:
+        changed = False
+        for i in reversed(order):
+            op, mine = i.op, needed.get(i.out, 0) if i.outs else 0
+            asked: list[int] = []
+            if op is JOIN:
+                below = mine
+                for a in i.args:
+                    asked.append(below & _ALL[count(a.kind)])
+                    below >>= count(a.kind)
+            elif op is SWIZZLE:
+                letters = SWIZZLE.of(i).pattern
+                read = {c for k, c in enumerate(letters) if mine >> k & 1 and c not in CONSTANTS}
+                asked = [sum(1 << CHANNELS.index(c) for c in read)]
+            elif op in _BY_CHANNEL:
+                asked = [mine] * len(i.args)
+            elif op is VSEL or op is PHI:
+                kind = i.out.kind
+                asked = [mine if a.kind == kind and count(kind) > 1 else 1 for a in i.args]
+            else:
+                asked = [_ALL[count(a.kind)] for a in i.args]
+            for a, channels in zip(i.args, asked, strict=True):
+                have = needed.get(a, 0)
+                if channels & ~have:
+                    needed[a] = have | channels
+                    changed = True
+    return needed
 
 
 def _origin(v: IrValue, channel: int) -> tuple[IrValue, int]:

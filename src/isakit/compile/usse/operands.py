@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, lru_cache
 
 from isakit.arch.usse.constants import BANK0, BANK1
 from isakit.compile.lower.form import VReg
@@ -75,23 +75,26 @@ class Source:
         """Return other lanes."""
         if channels == self.channels:
             return self
-        return Source(self.base, channels, self.ty, self.neg, self.abs, self.extent, self.reads)
+        return self._modified(channels, self.neg, self.abs)
 
     def plain_source(self) -> Source:
         """Return the same elements without modifiers."""
-        return replace(self, neg=False, abs=False)
+        return self._modified(self.channels, False, False)
 
     def negated(self) -> Source:
         """Return the negative."""
         if self.base is None:
-            return replace(self, channels=tuple(int(c) ^ SIGN[self.ty] for c in self.channels))
-        return replace(self, neg=not self.neg)
+            return self._modified(tuple(int(c) ^ SIGN[self.ty] for c in self.channels), self.neg, self.abs)
+        return self._modified(self.channels, not self.neg, self.abs)
 
     def absolute(self) -> Source:
         """Return the absolute value."""
         if self.base is None:
-            return replace(self, channels=tuple(int(c) & ~SIGN[self.ty] for c in self.channels))
-        return replace(self, neg=False, abs=True)
+            return self._modified(tuple(int(c) & ~SIGN[self.ty] for c in self.channels), self.neg, self.abs)
+        return self._modified(self.channels, False, True)
+
+    def _modified(self, channels: tuple[Channel, ...], neg: bool, abs: bool) -> Source:
+        return Source(self.base, channels, self.ty, neg, abs, self.extent, self.reads)
 
 
 # --- swizzles --------------------------------------------------------------------------------------------------------
@@ -191,4 +194,19 @@ def hardware_constant(values: tuple[int, ...], ty: str) -> tuple[int, tuple[int,
         have = constant_channels(number, ty)
         if all(v in have for v in values):
             return number, tuple(have.index(v) for v in values)
+    return None
+
+
+@lru_cache(1 << 14)
+def hardware_view(reach: Reach, channels: tuple[Channel, ...], ty: str, lanes: tuple[int, ...]) -> FixedView | None:
+    """Return constants as an operand that no register holds for them, None where there is none."""
+    modifiers = () if reach.own else (False, True) if reach.neg else (False,)
+    for neg in modifiers:
+        values = tuple(int(c) ^ SIGN[ty] if neg else int(c) for c in channels)
+        letters = digits(values, ty)
+        if letters is not None and reach.constants and _swizzle(reach, letters, lanes) is not None:
+            return FixedView(Fixed("c", 0), View(letters, ty, neg))
+        got = hardware_constant(values, ty)
+        if got is not None and _swizzle(reach, got[1], lanes) is not None and not (reach.pair and max(got[1]) > 1):
+            return FixedView(Fixed("c", got[0]), View(got[1], ty, neg))
     return None

@@ -17,6 +17,8 @@ class LiteralPool:
     def __init__(self, words: Iterable[int] = (), room: int = SHARED) -> None:
         self.words = list(words)
         self.room = room
+        self._known: dict[tuple[Values, str], int] = {}
+        """Where values were found before."""
 
     def place(self, values: Values, ty: str) -> tuple[int, tuple[int, ...]] | None:
         """Return (word, elements) of some values, None if there is no room; the word is the even one before them.
@@ -25,7 +27,8 @@ class LiteralPool:
         """
         distinct = tuple(dict.fromkeys(values))
         wanted = self._packed(distinct) if ty == "f16" else distinct
-        for at in range(len(self.words)):
+        known = self._known.get((distinct, ty))
+        for at in (known,) if known is not None and self._fits(known, wanted) else range(len(self.words)):
             if self._fits(at, wanted):
                 break
         else:
@@ -35,6 +38,7 @@ class LiteralPool:
                 return None
             self.words += [0] * (at - len(self.words))
             self.words += wanted
+        self._known[distinct, ty] = at
         base = at // 2 * 2
         per = 2 if ty == "f16" else 1
         return base, tuple((at - base) * per + distinct.index(v) for v in values)

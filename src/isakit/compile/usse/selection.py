@@ -27,10 +27,8 @@ from isakit.compile.usse.operands import (
     FixedView,
     Source,
     View,
-    digits,
-    hardware_constant,
+    hardware_view,
     readable,
-    swizzle,
 )
 from isakit.compile.usse.program import LiteralPool, ProgramPlan
 from isakit.compile.usse.registers import Registers
@@ -363,17 +361,9 @@ class UsseSelection(Selection):
     def _constant(self, reach: hw.Reach, s: Source, lanes: list[int]) -> FixedView | None:
         if reach.internal:
             return None
-        for neg in (False, True) if reach.neg and not reach.own else (False,) if not reach.own else ():
-            found = s.negated() if neg else s
-            letters = digits(found.channels, s.ty)
-            if letters is not None and reach.constants and swizzle(reach, list(letters), lanes) is not None:
-                return FixedView(Fixed("c", 0), View(letters, s.ty, neg))
-            values = tuple(int(c) for c in found.channels)
-            got = hardware_constant(values, s.ty)
-            if got is not None:
-                view = View(got[1], s.ty, neg)
-                if swizzle(reach, list(got[1]), lanes) is not None and not (reach.pair and max(got[1]) > 1):
-                    return FixedView(Fixed("c", got[0]), view)
+        found = hardware_view(reach, s.channels, s.ty, tuple(lanes))
+        if found is not None:
+            return found
         if reach.own and not self._is_own("literal"):
             return None
         place = self.literals.place(tuple(int(c) for c in s.channels), s.ty)
