@@ -113,3 +113,33 @@ def test_components_of_different_depth_share_what_is_common() -> None:
     code = head + "    vmul.f16 pa0.xyzw pa0.xyzw sa0.xyzw\n    vmul.f16 pa0.xyz pa0.xyzw sa2.xxxx\n"
     body = glsl(isakit.load(write(isakit.isa("usse").assemble(code), "gxp"))).partition("main() {")[2]
     assert body.count(" * ") == 2, body
+
+
+COSTLY = "c = sin(c * a.zwxy) + cos(c.yzwx * n) + exp2(c * 0.25) * c.wzyx + sqrt(abs(c)) + fract(c * 7.0);"
+TWICE = {
+    "a finite number beside a uniform": "c = 1.0 - n == 0.0 ? a.wzyx : a * 2.0;",
+    "a discard first": "if (a.x > n) discard; if (n != 1.0) { COSTLY } else { c = 1.0 / c.yxzw + exp2(c * n); }",
+    "bytes": "uint u = floatBitsToUint(a.x); c = vec4(uvec4(u, u >> 8u, u >> 16u, u >> 24u) & 0xffu) / 255.0;",
+}
+
+
+@pytest.mark.parametrize("statements", TWICE.values(), ids=TWICE.keys())
+def test_texts_of_compiled_shaders_compile_to_the_same_words(statements: str) -> None:
+    head = "#version 420\nin vec4 texcoord0; uniform float n; out vec4 color_out;\n"
+    head += "void main() { vec4 a = texcoord0, c = a;"
+    text = f"{head} {statements.replace('COSTLY', COSTLY)} color_out = c; }}"
+    words: list[list[int]] = []
+    for _ in range(3):
+        shader = isakit.compile_shader(text, stage="fragment", language="glsl")
+        words.append([*shader.primary.words, *shader.secondary.words])
+        text = glsl(shader)
+    assert words[1] == words[2]
+    assert "!= 1.0" not in text
+    assert "- n ==" not in text
+
+
+def test_masks_that_change_nothing_are_left_out() -> None:
+    text = sketch(
+        "shr.u32 pa0 pa0 #0x18", "and.u32 pa1 pa1 #0xff", "vpck.f32.u16 i0.xy pa0.xzxx", "vmov.f32 pa0.xy i0.xyxy"
+    )
+    assert text.count("&") == 1, text

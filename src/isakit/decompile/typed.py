@@ -180,7 +180,12 @@ class Typing:
 
     def _choice(self, v: Value, read: Callable[[Value], Term]) -> Term:
         a, b = read(v.args[1]), read(v.args[2])
-        return a if a is b else self.terms.make("?:", a.type, self.condition(v.args[0]), a, b)
+        if a is b:
+            return a
+        condition = self.condition(v.args[0])
+        if condition.op in ("!", "!="):  # texts that say the same are the same
+            condition, a, b = self._opposite(condition), b, a
+        return self.terms.make("?:", a.type, condition, a, b)
 
     def result(self, components: list[Value], ty: str, scale: int | None) -> list[Term]:
         """Return the components of a result, as the floats they stand for."""
@@ -217,7 +222,13 @@ class Typing:
         return self.terms.number(n, "uint")
 
     def _cut(self, term: Term, width: int) -> Term:
-        return term if width >= 32 else self.terms.make("&", "uint", term, self._constant(mask(width)))
+        return term if _width(term) <= width else self._masked(term, self._constant(mask(width)))
+
+    def _masked(self, a: Term, b: Term) -> Term:
+        """Return `a & b`; of two masks what they have in common."""
+        if b.op == "number" and a.op == "&" and a.args[1].op == "number":
+            a, b = a.args[0], self._constant(int(a.args[1].attr) & int(b.attr))
+        return self.terms.make("&", "uint", a, b)
 
     def _uint(self, v: Value) -> Term:
         if v.width > 32:
@@ -231,6 +242,8 @@ class Typing:
             return self._symbol_bits(v)
         if v.op == "select":
             return self._choice(v, self.uint)
+        if v.op == "and":
+            return self._masked(*map(self.uint, v.args))
         if v.op in _INTEGER:
             term = make(_INTEGER[v.op], "uint", *map(self.uint, v.args))
             return self._cut(term, v.width) if v.op in _MASKED else term
@@ -403,8 +416,21 @@ class Typing:
         if term.op in ("+", "-") and term.args[1].op == "number":
             number = term.args[1].attr if term.op == "-" else -term.args[1].attr
             return self.terms.make("==", "bool", term.args[0], self._number(number))
+        if term.op == "-" and term.args[0].op == "number":
+            return self.terms.make("==", "bool", term.args[1], term.args[0])
         return self.terms.make("==", "bool", term, self._number(0.0))
 
 
 def _is_number(t: Term, value: float) -> bool:
     return t.op == "number" and t.attr == value
+
+
+def _width(t: Term) -> int:
+    """Return how many bits an unsigned number has at most."""
+    if t.op == "number":
+        return int(t.attr).bit_length()
+    if t.op == "&":
+        return min(map(_width, t.args))
+    if t.op == ">>" and t.type == "uint" and t.args[1].op == "number":
+        return max(0, _width(t.args[0]) - int(t.args[1].attr))
+    return 32
