@@ -83,7 +83,8 @@ def test_a_comparison_reads_as_one() -> None:
             number = "7u" if left == "level" else "7"
             opposite = {"<": f"{number} < {left}", "<=": f"{number} <= {left}"}
             turned = {">": opposite["<"], ">=": opposite["<="]}
-            plain = {"==": "mode == 7u", "!=": "mode != 7u"} if left != "level" else {}
+            same = "mode == 7u" if left != "level" else "level == 7u"
+            plain = {"==": f"{same} ? 2.0 : texcoord0.x", "!=": f"{same} ? texcoord0.x : 2.0"}
             wanted = {plain.get(sign), f"{left} {sign} {number}", turned.get(sign)}
             assert any(w and w in text for w in wanted), text
 
