@@ -62,6 +62,15 @@ Banks = Mapping[int, Array]
 """c[] bank number -> its bytes, where they are; they may be others at the next draw."""
 
 
+@dataclass(frozen=True)
+class _Common:
+    """Programs and state that all draws of a plan have."""
+
+    vertex: VertexShader
+    fragment: FragmentShader
+    state: DrawState
+
+
 class DrawPlan:
     """Keeps what draws with a vertex and a fragment program and a state have in common.
 
@@ -70,7 +79,7 @@ class DrawPlan:
     """
 
     def __init__(self, vertex: VertexShader, fragment: FragmentShader, state: DrawState) -> None:
-        self.vertex, self.fragment, self.state = vertex, fragment, state
+        self._common = _Common(vertex, fragment, state)
         self._asked, self._next = 0, 1
         self._prepared: _Prepared | None = None
 
@@ -92,7 +101,7 @@ class DrawPlan:
                 return None
             # Code is made while draws go on without a plan; to ask costs a tenth of such a draw.
             self._next = self._asked + max(1, self._asked // 4)
-            prepared = self._prepared = _prepared(self, p, textures)
+            prepared = self._prepared = _prepared(self._common, p, textures)
             if prepared is None:
                 return None
         return prepared.draw(p, mode, order, restart, arrays, textures, constants)
@@ -156,9 +165,9 @@ class _Functions:
     merger: CompiledFunction
 
 
-def _prepared(plan: DrawPlan, p: Pipeline, textures: Mapping[str, Mapping[int, Bound]]) -> _Prepared | None:
+def _prepared(common: _Common, p: Pipeline, textures: Mapping[str, Mapping[int, Bound]]) -> _Prepared | None:
     """Return what a plan keeps; None where something is not there, or not yet."""
-    vertex, fragment, state = plan.vertex, plan.fragment, plan.state
+    vertex, fragment, state = common.vertex, common.fragment, common.state
     if fragment.sample_mask is not None or vertex.inputs is None or not p.targets:
         return None
     launches = [s.program.launch(*p.units(textures[s.kind])) for s in (vertex, fragment)]
@@ -183,7 +192,7 @@ def _prepared(plan: DrawPlan, p: Pipeline, textures: Mapping[str, Mapping[int, B
     whole = _set_up(state, p, values, cut=False)
     if whole is None:
         return None
-    return _Prepared(plan, p, found[0], found[1], _Functions(whole, quads, values, inputs, merger), asked)
+    return _Prepared(common, p, found[0], found[1], _Functions(whole, quads, values, inputs, merger), asked)
 
 
 def _repeats(launch: Launch, kernel: CompiledKernel) -> bool:
@@ -215,15 +224,16 @@ class _Prepared:
     """The functions of a plan, and the memory between them."""
 
     def __init__(
-        self, plan: DrawPlan, p: Pipeline, vertex: tuple[Launch, CompiledKernel],
+        self, common: _Common, p: Pipeline, vertex: tuple[Launch, CompiledKernel],
         fragment: tuple[Launch, CompiledKernel], f: _Functions, asked: InputsKey,
     ) -> None:  # fmt: skip
-        state = plan.state
-        self._plan, self._f = plan, f
+        state = common.state
+        # No reference to the plan, which has this: a plan that is dropped gives its memory back at once.
+        self._common, self._f = common, f
         self._stop: Array = np.zeros(1, np.int32)
         rows, table = fragment_rows(asked.words, asked.depth, LANES)
         like = Stage(0, varyings=ConstantVaryings(np.zeros((0, 0), np.uint32)), choices=p.choices)
-        self._fragment = _Units(RepeatedStage(*fragment, like, LANES // 32, table), plan.fragment)
+        self._fragment = _Units(RepeatedStage(*fragment, like, LANES // 32, table), common.fragment)
         self._fragment.stage.stopped_by(self._stop)
         self._quads, self._inputs, self._merger = (x.job() for x in (f.quads, f.inputs, f.merger))
         self._view = state.viewports[0] if state.viewports else p.viewport(state)
@@ -248,7 +258,7 @@ class _Prepared:
     # --- memory -------------------------------------------------------------------------------------------------------
     def _make_vertex_room(self, p: Pipeline, warps: int) -> None:
         """Make room for the vertices of so many warps."""
-        shader = self._plan.vertex
+        shader = self._common.vertex
         like = Stage(0, attributes=np.zeros((len(shader.inputs or ()), 0), np.uint32), choices=p.choices)
         self._vertex_room = 32 * warps
         self._vertex = _Units(RepeatedStage(*self._vertex_of, like, warps), shader)
@@ -299,7 +309,7 @@ class _Prepared:
         """See `DrawPlan`."""
         started = time.perf_counter()
         p.drawn(LastDraw)
-        fetched, made = arranged(mode, order, restart, 1, self._plan.state.provoking == "last", p.choices.quads)
+        fetched, made = arranged(mode, order, restart, 1, self._common.state.provoking == "last", p.choices.quads)
         count, vertices = made.primitives.shape[0], fetched.count
         if made.primitives.shape[1] != 3 or not 0 < count <= MOST_TRIANGLES or vertices > LANES:
             return None
@@ -312,7 +322,7 @@ class _Prepared:
             return None
         vertex.stage.read_constants(constants["vertex"])
         fragment.stage.read_constants(constants["fragment"])
-        inputs = self._plan.vertex.inputs
+        inputs = self._common.vertex.inputs
         assert inputs is not None
         assert vertex.stage.attributes is not None
         fetch(arrays, inputs, fetched.ids, fetched.instance, vertex.stage.attributes[:, :vertices])
@@ -350,7 +360,7 @@ class _Prepared:
         jobs.make_planes(provoking)
         self._numbers[:count] = drawn.numbers
         for word, row in zip(self._flat, self._flat_rows, strict=True):
-            row[:count] = flat_values(self._words[word], drawn.provoking, word in self._plan.state.clamp_vertex)
+            row[:count] = flat_values(self._words[word], drawn.provoking, word in self._common.state.clamp_vertex)
         f.quads.run(self._quads.address, 0, groups * GROUP, 0)
         n = self._made_quads.end()
         threads, issued = stage.instructions()
@@ -367,7 +377,7 @@ class _Prepared:
         Return what sets the pieces up, their corners and provoking vertices by number, and for each the triangle it is
         of; None where the pipeline has to do it.
         """
-        f, state = self._f, self._plan.state
+        f, state = self._f, self._common.state
         if state.window_positions or any(v[0] == "linear" for v in f.values):
             return None
         jobs = self._cut
@@ -377,7 +387,7 @@ class _Prepared:
                 return None
             put_view(jobs.job, self._view, self._bounds)
         at_corners, n = values_of(self._words, made.primitives, state.clamp_vertex), len(made.primitives)
-        position = np.stack([at_corners(word) for word in self._plan.vertex.position], axis=-1)
+        position = np.stack([at_corners(word) for word in self._common.vertex.position], axis=-1)
         values = np.stack([at_corners(word) for word in jobs.words], axis=-1) if jobs.words else np.zeros((n, 3, 0))
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             flat = np.zeros((n, 0), np.uint32)
@@ -395,7 +405,7 @@ class _Prepared:
 
     def _shade(self, p: Pipeline, made: Vertices, n: int, banks: Banks, stats: DrawStats) -> None:
         """Run and merge the fragments of the quads; `banks`: the constants of their program."""
-        p.load(self._made_quads.part(0), self._plan.state)
+        p.load(self._made_quads.part(0), self._common.state)
         self._put_targets(p)
         f, stage, lanes = self._f, self._fragment.stage, 4 * n
         visible = np.packbits(self._made_quads.covered[: -(-n // 8) * 8], bitorder="little").view(np.uint32)
@@ -406,11 +416,11 @@ class _Prepared:
             if not stage.run_lanes(count, visible[start // 32 : -(-(start + count) // 32)]):
                 if self._stop[0]:
                     return
-                shader, quads = self._plan.fragment, self._made_quads.part(first)
+                shader, quads = self._common.fragment, self._made_quads.part(first)
                 shader.constants.update({k: content.tobytes() for k, content in banks.items()})
                 launch = shader.program.launch(*p.units(self._fragment.bound))
                 corners = self._corners(p, made, self._rows)
-                p.shade(shader, corners, quads, self._plan.state, self._view, launch, stats)
+                p.shade(shader, corners, quads, self._common.state, self._view, launch, stats)
                 return
             done = f.merger.run(self._merger.address, 0, groups, first)
             threads, issued = stage.instructions()
@@ -426,7 +436,7 @@ class _Prepared:
             images += [p.depth_buffer.depth, p.depth_buffer.stencil]
         if len(images) != len(self._images) or any(a is not b for a, b in zip(images, self._images, strict=True)):
             self._images = images
-            put_state(self._merger, self._plan.state, p.targets, p.depth_buffer)
+            put_state(self._merger, self._common.state, p.targets, p.depth_buffer)
         self._merger.set_slot("states", self._fragment.stage.records())
 
     # --- what it leaves -----------------------------------------------------------------------------------------------
@@ -434,19 +444,19 @@ class _Prepared:
         """Return the corners that the planes of the draw are made from; `rows`: what triangles were cut from."""
         v = Vertices(self._words, made.primitives, made.provoking, numbers=made.numbers)
         if rows is not None:  # as the pipeline has them
-            vertex, used = self._plan.vertex, words_of(self._plan.fragment.inputs)
+            vertex, used = self._common.vertex, words_of(self._common.fragment.inputs)
             places = vertex.position, vertex.point_size, None, used
-            return next(Rasterizer(self._plan.state, self._view, self._bounds, p.choices, 0.0, *places)(v)).corners
+            return next(Rasterizer(self._common.state, self._view, self._bounds, p.choices, 0.0, *places)(v)).corners
         planes = np.ascontiguousarray(self._plane_rows[:, : -(-len(made.primitives) // GROUP) * GROUP])
-        return triangle_corners(v, planes, self._front, self._plan.state, p.make_all)
+        return triangle_corners(v, planes, self._front, self._common.state, p.make_all)
 
     def _show(self, p: Pipeline, made: Vertices, fetched: Fetched, rows: Array | None) -> LastDraw:
         """Return what the pipeline tells of its last draw."""
         words = self._words[:, : fetched.count].copy()
-        quads, plan = self._made_quads.part(0), self._plan
+        quads, common = self._made_quads.part(0), self._common
 
         def inputs() -> Fragments:
-            return fragments_of(plan.fragment, self._corners(p, made, rows), quads, plan.state)
+            return fragments_of(common.fragment, self._corners(p, made, rows), quads, common.state)
 
         places = np.arange(len(made.primitives)) if rows is None else rows
         attributes, v = self._vertex.stage.attributes, made.with_words(words, fetched)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ pytest.importorskip("llvmlite")
 from isakit.graphics.assembly import Attribute
 from isakit.graphics.draw_plan import plan_of
 from isakit.graphics.draw_state import DrawState
+from isakit.graphics.pipeline import LastDraw
 from isakit.graphics.planes import FragmentInput, PositionInput, PrimitiveInput, VaryingInput
 from isakit.tesla import FragmentShader, Pipeline, Sampler, Texture, VertexShader
 
@@ -124,3 +127,25 @@ def test_fragments_that_arrays_have_to_texture_get_this_draws_constants_and_plan
     assert pictures[0][3, 5, 1] not in (0, 5)
     assert [float(a[0, 0, 2]) for a in pictures] == [1, 2, 3, 1, 2, 3]
     assert all((a == b).all() for a, b in zip(pictures[:3], pictures[3:], strict=True))
+
+
+def test_a_plan_that_is_dropped_gives_its_memory_back_at_once() -> None:
+    """It is megabytes, and the collector of cycles comes rarely."""
+    p = Pipeline(8, 8, targets=["r32ui"], engine="llvm")
+    p.make_all = True
+    vertex = VertexShader(VERTEX, inputs=[(0, k) for k in range(4)])
+    plan = plan_of(p, vertex, FragmentShader(FRAGMENT, inputs=[PrimitiveInput()]), DrawState())
+    assert plan is not None
+    units: Any = {"vertex": {}, "fragment": {}}
+    corners: Any = np.array([[-1, -1, 0, 1], [1, -1, 0, 1], [0, 1, 0, 1]], np.float32)
+    assert plan.draw(p, "triangles", np.arange(3), None, [Attribute(corners)], units, units) is not None
+    assert p.vertices is not None
+    p.drawn(LastDraw)
+    gc.collect()
+    gc.disable()
+    try:
+        of_plan = weakref.ref(plan._prepared._fragment.stage)  # type: ignore[union-attr]
+        del plan
+        assert of_plan() is None
+    finally:
+        gc.enable()
