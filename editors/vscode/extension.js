@@ -47,7 +47,8 @@ async function startServer() {
   }
   const [command, ...first] = settings.get("command", ["isakit"]);
   const server = { command, args: [...first, "lsp"], transport: library.TransportKind.stdio };
-  const languages = ["isakit-tesla", "isakit-usse", "isakit-vuc", "ptx"];
+  const others = settings.get("languages", ["python"]);
+  const languages = ["isakit-tesla", "isakit-usse", "isakit-vuc", "ptx", ...others];
   client = new library.LanguageClient("isakit", "isakit", server, {
     documentSelector: languages.map((language) => ({ scheme: "file", language })),
   });

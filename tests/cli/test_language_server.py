@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from support.needs import CLANG
 from support.patience import PATIENCE
 
 lsp: Any = pytest.importorskip("lsprotocol.types")
@@ -185,9 +186,12 @@ def test_completion_knows_what_begins_a_statement_and_what_follows() -> None:
         ("file:///k.ptx", ".version 1.4\n.target sm_13\n.entry k () {\n    foo.u32 %r1, %r2;\n}\n", 3),
         ("file:///k.py", '@isakit.kernel\ndef k(x: "f32p"):\n    x[0] = nothing\n', 2),
         ("file:///other.py", "def broken(:\n", None),
+        ("file:///k.frag", "varying vec2 t;\nvoid main() {\n    gl_FragColor = nothing;\n}\n", 2),
+        ("file:///k.cg", "float4 main(float2 t : TEXCOORD0) : COLOR {\n    return float4(t, 0);\n}\n", 1),
+        pytest.param("file:///k.cu", "__global__ void k(int *a) {\n    *a = nothing;\n}\n", 1, marks=CLANG),
     ],
 )
-def test_ptx_and_python_kernels_are_compiled(uri: str, text: str, wrong: int | None) -> None:
+def test_sources_are_compiled(uri: str, text: str, wrong: int | None) -> None:
     async def steps(editor: Editor) -> None:
         found = await editor.open(text, uri)
         assert [d.range.start.line for d in found] == ([] if wrong is None else [wrong])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -158,6 +158,21 @@ def compile_kernels(
     named: bool = False,
 ) -> Compiled:
     """Compile as `compile_ptx`, also where no kernel does. Raises as it does for what is wrong outside of kernels."""
+    *_, out = compile_in_steps(text, variant, path, origin, max_registers, kernels, watch, named)
+    return out
+
+
+def compile_in_steps(
+    text: str,
+    variant: str | None = None,
+    path: str = "<text>",
+    origin: str | None = None,
+    max_registers: int = 0,
+    kernels: tuple[str, ...] = (),
+    watch: Watch | None = None,
+    named: bool = False,
+) -> Iterator[Compiled]:
+    """Compile as `compile_kernels`; yields what there is after each kernel, and at last the whole."""
     ptx = parse(text, path, origin)
     if ptx.errors:
         raise CompileError(ptx.errors)
@@ -181,11 +196,12 @@ def compile_kernels(
             kernel = compile_entry(ptx, entry, chip, bank, textures, max_registers, watch, named)
         except PtxSyntaxError as e:
             out.failures[entry.name] = [ptx.source.diagnostic(e.pos, e.message, e.width, e.notes)]
-            continue
-        out.module.add(kernel)
+        else:
+            out.module.add(kernel)
+        yield out
     _globals(out.module)
     out.module.samplers = [TextureSlot(name, k) for k, name in enumerate(textures)]
-    return out
+    yield out
 
 
 def compile_entry(
@@ -387,4 +403,6 @@ def _globals(module: Module) -> None:
     module.relocations = [Relocation("c14", 4 * k, v.name) for k, v in enumerate(module.globals)]
 
 
-__all__ = ["VARIANT_TO_ARCH", "Compiled", "compile_entry", "compile_kernels", "compile_ptx", "variant_for"]
+__all__ = [
+    "VARIANT_TO_ARCH", "Compiled", "compile_entry", "compile_in_steps", "compile_kernels", "compile_ptx", "variant_for",
+]  # fmt: skip

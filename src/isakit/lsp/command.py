@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from types import FrameType
 
 import click
@@ -11,6 +12,9 @@ import click
 from isakit.cli.common import isa_option
 from isakit.cli.interrupts import interrupted
 from isakit.errors import HostError
+
+SWITCH = 0.001
+"""Seconds after which a check lets an answer go on."""
 
 
 def _end(number: int, frame: FrameType | None) -> None:
@@ -32,9 +36,10 @@ Examples:
 def command(isa_name: str | None) -> None:
     """Serve an editor: errors while typing, what every bit means, completion, definitions, renaming.
 
-    Speaks the Language Server Protocol on standard input and output, for assembly of all instruction sets, PTX and
-    Python kernels. Texts are assembled and compiled, never run. A text that does not name its instruction set and whose
-    language the editor does not tell is taken for the one given, else for tesla.
+    Speaks the Language Server Protocol on standard input and output, for assembly of all instruction sets and PTX; of
+    kernels in Python, CUDA C and OpenCL C and of shaders it tells the errors. Texts are assembled and compiled, never
+    run. A text that does not name its instruction set and whose language the editor does not tell is taken for the one
+    given, else for tesla.
     """
     try:
         from isakit.lsp.server import Server
@@ -43,4 +48,7 @@ def command(isa_name: str | None) -> None:
             f"the language server needs {e.name}: install the extra `lsp` (pip install 'isakit[lsp]')"
         ) from None
     signal.signal(signal.SIGINT, _end)
-    Server(isa_name or "tesla").start_io()
+    server = Server(isa_name or "tesla")
+    server.prepare()
+    sys.setswitchinterval(SWITCH)
+    server.start_io()

@@ -1,68 +1,53 @@
-"""A text as the language server sees it: what is wrong with it, and what stands at a place.
-
-Nothing here knows the protocol: lines count from 1 and columns from 0, both in characters.
-"""
+"""An assembly text as the language server sees it: what is wrong with it, and what stands at a place."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from isakit.asm import Program
 from isakit.asm.directives import DIRECTIVES
 from isakit.asm.source import Statement
 from isakit.errors import AsmError, Diagnostic, IsakitError
 from isakit.instruction_sets import Isa, file_directives, isa, isa_of_text
 from isakit.lean import cached_property
 from isakit.lsp.names import NameTable
+from isakit.lsp.texts import LARGEST, Completion, Hover, Text
 
 if TYPE_CHECKING:
-    from isakit.asm import Program
     from isakit.codec import Explanation, Instruction
 
 ASSEMBLY = {"isakit-tesla": "tesla", "isakit-vuc": "vuc", "isakit-usse": "usse"}
 """Languages of editors that are assembly, to instruction sets."""
-LARGEST = 4_000_000
-"""Characters of the longest text that is looked at."""
 _SEPARATOR = re.compile(r";|:(?!:)")
 _FIRST = re.compile(r"(\([^()]*\)|\S+)\s+")
 
 
-class Completion(NamedTuple):
-    """A word that may stand at a place; `kind`: instruction, prefix, directive, register, word, or that of a name."""
-
-    word: str
-    kind: str
-    detail: str = ""
-
-
-class Hover(NamedTuple):
-    """Markdown about what stands in some columns of a line."""
-
-    text: str
-    column: int
-    width: int
-
-
-class Assembly:
+class Assembly(Text):
     """An assembly text, in the instruction set that it names, else in `isa_name`.
 
     `earlier` is the text before a change: what is known of its lines is kept.
 
     Attributes:
         isa: what it is assembled for.
-        names: the names in it.
     """
 
     def __init__(self, text: str, path: str, isa_name: str = "tesla", earlier: Assembly | None = None) -> None:
         self._text, self._path = text[:LARGEST], path
         self._is_whole = len(text) <= LARGEST
         self._lines = self._text.split("\n")
-        self.names = NameTable(self._text, earlier.names.source if earlier is not None else None)
+        self._names = NameTable(self._text, earlier.names.source if earlier is not None else None)
         self.isa = isa(isa_name)
         with suppress(IsakitError):  # one that does not exist is reported when the text is assembled
             self.isa = isa_of_text(self._text) or self.isa
+
+    @property
+    def names(self) -> NameTable:
+        """Return the names in the text."""
+        return self._names
 
     @cached_property
     def assembled(self) -> Program | AsmError:
@@ -77,16 +62,18 @@ class Assembly:
         except IsakitError as e:
             return AsmError([Diagnostic(1, 1, str(e))])
 
-    @property
-    def diagnostics(self) -> list[Diagnostic]:
-        """Return the mistakes of the text."""
+    def check(self) -> Iterator[list[Diagnostic]]:
+        """Assemble the text, which is one step."""
         if not self._is_whole:
-            return [Diagnostic(1, 1, f"a text of more than {LARGEST} characters is not looked at")]
-        return list(self.assembled.diagnostics) if isinstance(self.assembled, AsmError) else []
+            yield [Diagnostic(1, 1, f"a text of more than {LARGEST} characters is not looked at")]
+        else:
+            yield list(self.assembled.diagnostics) if isinstance(self.assembled, AsmError) else []
 
     def prepare(self) -> None:
-        """Collect the words that completions offer, which takes a tenth of a second the first time."""
-        _vocabulary(self.isa.name, self.isa.variant)
+        """Collect the words that completions offer, and read and explain a statement: some 0.2 s the first time."""
+        vocabulary = _vocabulary(self.isa.name, self.isa.variant)
+        word = next(c.word for c in vocabulary if c.kind == "instruction")
+        Assembly(f".isa {self.isa.name}\n{word}", "", self.isa.name).hover(2, 0)
 
     def hover(self, line: int, column: int) -> Hover | None:
         """Return the bits of an instruction, or the use of a directive; None where neither stands."""
@@ -123,15 +110,31 @@ class Assembly:
         return ""
 
     def _assembled_from(self, s: Statement) -> Instruction | None:
-        """Return the instruction that a statement has become."""
-        if isinstance(self.assembled, AsmError):
-            return None
-        for part in self.assembled.parts or [self.assembled]:
+        """Return the instruction that a statement has become.
+
+        Before the text is assembled, and where it cannot be, the statement is assembled by itself: None for one that
+        needs the address of a label.
+        """
+        whole = self.__dict__.get("assembled")
+        program = whole if isinstance(whole, Program) else self._alone(s)
+        for part in (program.parts or [program]) if program is not None else ():
             here = sorted(a for a, line in part.source_lines.items() if line == s.line)
             if here:
                 own = [x for x in self.names.statements[s.line] if x.text and not x.assigned and x.text[0] != "."]
+                own = own if program is whole else [s]
                 return part.at(here[min(own.index(s), len(here) - 1)])
         return None
+
+    def _alone(self, s: Statement) -> Program | None:
+        """Assemble a statement at its line with nothing but directives and values around it, which takes moments."""
+        lines = [""] * len(self._lines)
+        for n, statements in self.names.statements.items():
+            wanted = [x for x in statements if x == s or x.assigned or x.text.startswith(".")]
+            lines[n - 1] = "; ".join(f"{x.assigned} = {x.text}" if x.assigned else x.text for x in wanted)
+        try:
+            return self.isa.assemble("\n".join(lines), path=self._path)
+        except IsakitError:
+            return None
 
 
 def _begins_statement(before: str, of: Isa) -> bool:
@@ -180,4 +183,4 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "\\<")
 
 
-__all__ = ["ASSEMBLY", "LARGEST", "Assembly", "Completion", "Hover"]
+__all__ = ["ASSEMBLY", "Assembly"]

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from isakit.asm.source import Source, SourceSpan, Statement
+from isakit.lsp.texts import Definition
 
-NAME = re.compile(r"[A-Za-z_.][\w.$]*", re.ASCII)
+_NAME = re.compile(r"[A-Za-z_.][\w.$]*", re.ASCII)
 """A name that the assembler takes."""
-_WORD = re.compile(r"(?<![\w.$%])" + NAME.pattern, re.ASCII)
+_WORD = re.compile(r"(?<![\w.$%])" + _NAME.pattern, re.ASCII)
 _DEFINING = {".equ": "value", ".param": "parameter", ".kernel": "kernel"}
 """Directives whose first argument is a new name, and what it names."""
 _SECTION = (".kernel", ".program")
 """Directives that begin a section with names of its own."""
-
-
-class Definition(NamedTuple):
-    """A name where it is defined. `kind`: label, value, parameter or kernel; section 0 holds in all of them."""
-
-    name: str
-    place: SourceSpan
-    kind: str
-    section: int
 
 
 class NameTable:
@@ -84,6 +75,13 @@ class NameTable:
             if name == definition.name and self.definition(name, line) == definition
         ]
 
+    def refusal(self, name: str, definition: Definition) -> str:
+        """Return why a name cannot be given: the assembler does not take it, or it means something already."""
+        if not _NAME.fullmatch(name) or name == ".":
+            return f"{name!r} is not a name: letters, digits, `_`, `.` and `$`, no digit first"
+        known = name in self._by_name and any(self.definition(name, p.line) for p in self.references(definition))
+        return f"`{name}` is already defined" if known else ""
+
     def _words(self, line: int) -> Iterator[tuple[SourceSpan, str]]:
         for s in self.statements.get(line, ()):
             for name, place, kind in _defined(s, self._lines[line - 1]):
@@ -106,4 +104,4 @@ def _defined(s: Statement, line: str) -> Iterator[tuple[str, SourceSpan, str]]:
         yield argument[0], SourceSpan(s.line, s.column + argument.start(), len(argument[0])), _DEFINING[directive]
 
 
-__all__ = ["NAME", "Definition", "NameTable"]
+__all__ = ["NameTable"]

@@ -7,9 +7,13 @@ more could matter, as for calls through pointers, the text is compiled as a whol
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from isakit.compile.ptx.grammar import REFUSED, rows
 from isakit.errors import CompileError, Diagnostic, IsakitError
+from isakit.lsp.ptx_names import PtxNames
+from isakit.lsp.texts import LARGEST, Completion, Hover, Text
 
 _GAP = r"(?:\s|//[^\n]*|/\*.*?\*/)"
 _NAME = r"[%$_A-Za-z][\w$]*(?:(?:\.|::)[\w$]+)*"
@@ -23,6 +27,21 @@ _CALL = re.compile(rf"(?<![\w$.:%])call(?:\.\w+)*\s+(?:\([^()]*\)\s*,\s*)?({_NAM
 _ANY_CALL = re.compile(r"(?<![\w$.:%])call(?![\w$:])")
 _OWN_MEMORY = re.compile(r"(?<![\w$:])\.(?:const|global|tex|section)(?![\w$])")
 """Directives that make something within a kernel matter outside."""
+
+SPECIAL = (
+    *(f"%{name}.{axis}" for name in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"),
+    *("%laneid", "%warpid", "%smid", "%clock", "%gridid", "WARP_SZ"),
+    *(f"%lanemask_{which}" for which in ("eq", "lt", "le", "gt", "ge")),
+)
+"""Special registers that the compiler knows."""
+_DIRECTIVES = (
+    *(".reg", ".param", ".shared", ".global", ".const", ".local", ".entry", ".func", ".visible", ".version"),
+    *(".target", ".address_size", ".align", ".loc", ".file", ".pragma", ".maxntid", ".callprototype"),
+)
+_OPCODE = re.compile(r"(?<![\w$.%])[a-z]\w*(?:\.[\w:]+)*")
+_SEPARATOR = re.compile(r"[;{}]|:(?!:)")
+_GUARD = re.compile(r"@!?\s*[%\w$]+\s+")
+_FIRST = re.compile(r"[.\w:]+")
 
 
 class _Kernel(NamedTuple):
@@ -40,74 +59,146 @@ class _Parts(NamedTuple):
     declared: set[str]
 
 
-class PtxText:
-    """PTX. `earlier` is the text before a change: what is known of its kernels is kept.
+class _Memory:
+    """What is known of the kernels of a document, whose texts it outlives: mistakes by the texts of kernels.
 
     Attributes:
-        diagnostics: its mistakes, in the order of its lines.
+        outside: the text outside of kernels that the mistakes hold for.
+        kernels: mistakes of kernels, at lines counted from the first one of that.
     """
 
-    def __init__(self, text: str, path: str, earlier: PtxText | None = None) -> None:
-        self._text, self._path = text, path
-        self._outside = "" if earlier is None else earlier._outside
-        self._known: dict[str, list[Diagnostic]] = {} if earlier is None else earlier._known
-        parts = _parts(text)
-        found = self._whole() if parts is None else self._by_kernel(*parts)
-        self.diagnostics = sorted((d for d in found if d.path == path), key=lambda d: (d.line, d.column))
+    def __init__(self) -> None:
+        self.outside = ""
+        self.kernels: dict[str, list[Diagnostic]] = {}
 
-    def _whole(self) -> list[Diagnostic]:
-        """Compile everything."""
+
+class PtxText(Text):
+    """PTX. `earlier` is the text before a change: what is known of its kernels is kept."""
+
+    def __init__(self, text: str, path: str, earlier: PtxText | None = None) -> None:
+        self._text, self._path = text[:LARGEST], path
+        self._memory = _Memory() if earlier is None else earlier._memory
+        self._lines = self._text.split("\n")
+        self._names: PtxNames | None = None
+
+    @property
+    def names(self) -> PtxNames:
+        """Return the names in the text."""
+        if self._names is None:
+            self._names = PtxNames(self._text)
+        return self._names
+
+    def prepare(self) -> None:
+        """Read the grammar."""
+        rows()
+
+    def hover(self, line: int, column: int) -> Hover | None:
+        """Return the spellings of an instruction, or the line in which a name is declared."""
+        if (found := self.names.at(line, column)) is not None:
+            d, place = found
+            declared = self._lines[d.place.line - 1].strip()
+            return Hover(f"```\n{declared}\n```\n{d.kind}, line {d.place.line}", place.column, place.width)
+        for m in _OPCODE.finditer(self._lines[line - 1] if 0 < line <= len(self._lines) else ""):
+            if m.start() <= column <= m.end() and (shown := _instruction(m[0])):
+                return None if self.names.is_comment(line, m.start()) else Hover(shown, m.start(), len(m[0]))
+        return None
+
+    def completions(self, line: int, column: int) -> list[Completion]:
+        """Return the words that may begin a statement, the rest of an opcode, or names."""
+        before = self._lines[line - 1][:column] if 0 < line <= len(self._lines) else ""
+        statement = _GUARD.sub("", _SEPARATOR.split(before)[-1].lstrip())
+        if not statement or _FIRST.fullmatch(statement):
+            opcode, point, _ = statement.rpartition(".")
+            if point and opcode:
+                known = rows().get(opcode.split(".")[0], ())
+                words = dict.fromkeys(w for row in known for _, some, _ in row.slots for w in sorted(some))
+                return [Completion(w, "word") for w in words if w not in opcode.split(".")]
+            opcodes = [Completion(base, "instruction", found[0].text) for base, found in rows().items()]
+            return opcodes + [Completion(d, "directive") for d in _DIRECTIVES]
+        found: list[Completion] = []
+        for d in self.names.visible(line):
+            count = self.names.count(d)
+            detail = f"{d.kind} in line {d.place.line}" if count is None else f"{d.name}0 .. {d.name}{count - 1}"
+            found.append(Completion(d.name, d.kind, detail))
+        return found + [Completion(r, "register") for r in SPECIAL]
+
+    def check(self) -> Iterator[list[Diagnostic]]:
+        """Compile the kernels of which nothing is known, one in each step."""
+        if len(self._text) == LARGEST:
+            return
+        parts = _parts(self._text)
+        for found in self._whole() if parts is None else self._by_kernel(*parts):
+            yield sorted((d for d in found if d.path == self._path), key=lambda d: (d.line, d.column))
+
+    def _whole(self) -> Iterator[list[Diagnostic]]:
+        """Compile everything in one step."""
         from isakit.compile.driver import compile_kernels
 
         try:
-            return compile_kernels(self._text, path=self._path).diagnostics
+            yield compile_kernels(self._text, path=self._path).diagnostics
         except CompileError as e:
-            return list(e.diagnostics)
+            yield list(e.diagnostics)
         except IsakitError as e:
-            return [Diagnostic(1, 1, str(e), path=self._path)]
+            yield [Diagnostic(1, 1, str(e), path=self._path)]
 
-    def _by_kernel(self, kernels: list[_Kernel], declared: set[str]) -> list[Diagnostic]:
+    def _by_kernel(self, kernels: list[_Kernel], declared: set[str]) -> Iterator[list[Diagnostic]]:
         """Compile the kernels of which nothing is known, in a text without the others.
 
         What is known is forgotten only for a text in which the kernels can be compiled: a line that is being written
         outside of them is soon gone.
         """
-        from isakit.compile.driver import compile_kernels
+        from isakit.compile.driver import compile_in_steps
 
-        text = self._text
+        text, memory = self._text, self._memory
         ends = [0, *(k.end for k in kernels)]
         starts = [*(k.start for k in kernels), len(text)]
-        outside = "\n\0\n".join(text[a:b] for a, b in zip(ends, starts, strict=True))
-        outside = "\n".join(line for line in outside.split("\n") if line.strip())
-        known = self._known if self._outside == outside else {}
-        kept: dict[str, list[Diagnostic]] = {}
-        shortened, found, new = [text[: starts[0]]], list[Diagnostic](), dict[str, tuple[int, _Kernel]]()
+        between = [text[a:b] for a, b in zip(ends, starts, strict=True)]
+        outside = "\n".join(line for line in "\n\0\n".join(between).split("\n") if line.strip())
+        known = memory.kernels if memory.outside == outside else {}
+        found, new = list[Diagnostic](), list[tuple[int, int]]()
         line, last = 1, 0
-        for k, following in zip(kernels, starts[1:], strict=True):
+        for n, k in enumerate(kernels):
             line += text.count("\n", last, k.start)
             last = k.start
-            own = text[k.start : k.end]
-            if (told := known.get(own)) is None:
-                new[k.name] = line, k
-                shortened.append(own)
+            if (told := known.get(text[k.start : k.end])) is None:
+                new.append((n, line))
             else:
-                kept[own] = told
                 found += [d.moved(line - 1) for d in told]
-                shortened.append("\n" * own.count("\n"))
-            shortened.append(text[k.end : following])
+        own = [text[k.start : k.end] for k in kernels]
+        blank = ["\n" * k.count("\n") for k in own]
+        kept = {k: told for k in own if (told := known.get(k)) is not None}
+        shown = blank.copy()
+        for n, _ in new:
+            shown[n] = own[n]
+        shortened = "".join(x for pair in zip(between, [*shown, ""], strict=True) for x in pair)
+        lines = {kernels[n].name: (n, line) for n, line in new}
         try:
-            compiled = compile_kernels("".join(shortened), path=self._path)
+            for compiled in compile_in_steps(shortened, path=self._path):
+                if declared & compiled.failures.keys():  # reading goes on behind the next body, whosever that is
+                    yield from self._whole()
+                    return
+                for name in [name for name in lines if name in compiled.failures or name in compiled.module.kernels]:
+                    n, line = lines.pop(name)
+                    told = compiled.failures.get(name, [])
+                    if all(line <= d.line <= line + blank[n].count("\n") for d in told):
+                        kept[own[n]] = [d.moved(1 - line) for d in told]
+                memory.outside, memory.kernels = outside, {**known, **kept}
+                yield found + compiled.diagnostics
         except IsakitError:  # it is wrong outside of kernels, which is all that is said then
-            return self._whole()
-        if declared & compiled.failures.keys():  # reading goes on behind the next body, whosever that is
-            return self._whole()
-        found += compiled.diagnostics
-        for name, (line, k) in new.items():
-            own, told = text[k.start : k.end], compiled.failures.get(name, [])
-            if all(line <= d.line <= line + own.count("\n") for d in told):
-                kept[own] = [d.moved(1 - line) for d in told]
-        self._outside, self._known = outside, kept
-        return found
+            yield from self._whole()
+            return
+        memory.outside, memory.kernels = outside, kept
+
+
+def _instruction(opcode: str) -> str:
+    """Return how an instruction is spelled, or why there is none; empty for what is none."""
+    base = opcode.split(".")[0]
+    if base in REFUSED:
+        return f"`{base}` is not supported: {REFUSED[base]}"
+    known = rows().get(base, ())
+    slots = {name: some for row in known for name, some, _ in row.slots if some != frozenset({name})}
+    sets = [f"`.{name}`: {' '.join(f'`.{w}`' for w in sorted(some))}" for name, some in slots.items()]
+    return "\n\n".join(["\n".join(["```", *(row.text for row in known), "```"]), *sets]) if known else ""
 
 
 def _parts(text: str) -> _Parts | None:

@@ -9,15 +9,16 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from isakit.compile.garbage import no_collections
-from isakit.compile.python.llvm import ptx_of
-from isakit.compile.python.texts import TopStatement, kernel_sources
-from isakit.compile.python.translate import NO_FILE, translate
-from isakit.compile.python.writer import FunctionSource, source_lines
 from isakit.errors import CompileError, Diagnostic, IsakitError
+from isakit.lsp.texts import Text
+
+if TYPE_CHECKING:
+    from isakit.compile.python.texts import TopStatement
+    from isakit.compile.python.writer import FunctionSource
 
 _WORD = re.compile(r"\w+")
 _BLOCK = re.compile(
@@ -47,38 +48,76 @@ _Told = list[tuple[int, Diagnostic]]
 """Mistakes, each with the index of the function it is in, at lines counted from the first one of that."""
 
 
-class PythonText:
+class _Memory:
+    """What is known of a document, whose texts it outlives.
+
+    Attributes:
+        blocks: statements by their texts.
+        kernels: mistakes of kernels by what these can see.
+    """
+
+    def __init__(self) -> None:
+        self.blocks: dict[str, list[ast.stmt]] = {}
+        self.kernels: dict[tuple[object, ...], _Told] = {}
+
+
+class PythonText(Text):
     """Python kernels, each compiled by itself.
 
     `earlier` is the text before a change: what is known of its kernels is kept.
-
-    Attributes:
-        diagnostics: its mistakes, in the order of its lines.
     """
 
-    @no_collections()
     def __init__(self, text: str, path: str, earlier: PythonText | None = None) -> None:
-        self._lines, self._path = source_lines(text), path
-        self._blocks: dict[str, list[ast.stmt]] = {}
-        self._known: dict[tuple[object, ...], _Told] = {}
-        statements = self._statements(earlier._blocks if earlier is not None else {})
-        known = earlier._known if earlier is not None else {}
-        found: list[Diagnostic] = []
-        try:
-            for source in kernel_sources(text, path, statements):
-                found += self._of_kernel(_seen(source), known)
-        except CompileError as e:
-            found = list(e.diagnostics)
-            self._known = known  # while a line is being written, it is often not Python's
-        once = dict.fromkeys(d for d in found if d.path == path)
-        self.diagnostics = sorted(once, key=lambda d: (d.line, d.column))
+        self._text, self._path = text, path
+        self._memory = _Memory() if earlier is None else earlier._memory
 
-    def _statements(self, known: dict[str, list[ast.stmt]]) -> list[TopStatement] | None:
-        """Return the statements of the text, or None if it is not Python's. `known` are those of blocks read before.
+    def check(self) -> Iterator[list[Diagnostic]]:
+        """Compile the kernels of which nothing is known, one in each step."""
+        from isakit.compile.python.texts import kernel_sources  # which takes a while the first time
+
+        memory = self._memory
+        known, kept = memory.kernels, dict[tuple[object, ...], _Told]()
+        try:
+            sources = kernel_sources(self._text, self._path, self._statements())
+            kernels = [(seen.key, seen) for seen in map(_seen, sources)]
+        except CompileError as e:  # while a line is being written, it is often not Python's: what is known stays
+            yield self._in_order(list(e.diagnostics))
+            return
+        found: list[Diagnostic] = []
+        new: list[tuple[tuple[object, ...], _Seen]] = []
+        for key, seen in kernels:
+            if (told := known.get(key)) is None:
+                new.append((key, seen))
+            else:
+                kept[key] = told
+                found += [d.moved(seen.functions[k].first - 1) for k, d in told]
+        for key, seen in new:
+            mistakes = self._compiled(seen)
+            found += mistakes
+            told = [(_place(d, seen.functions), d) for d in mistakes]
+            if all(k is not None for k, _ in told):
+                kept[key] = [(k, d.moved(1 - seen.functions[k].first)) for k, d in told if k is not None]
+            memory.kernels = {**known, **kept}
+            yield self._in_order(found)
+        memory.kernels = kept
+        yield self._in_order(found)
+
+    def _in_order(self, found: list[Diagnostic]) -> list[Diagnostic]:
+        """Return the mistakes in this text, each once."""
+        once = dict.fromkeys(d for d in found if d.path == self._path)
+        return sorted(once, key=lambda d: (d.line, d.column))
+
+    def _statements(self) -> list[TopStatement] | None:
+        """Return the statements of the text, or None if it is not Python's.
 
         Where a block is Python's by itself, no bracket and no string is open behind it.
         """
-        text = "\n".join(self._lines)
+        from isakit.compile.python.texts import TopStatement
+        from isakit.compile.python.translate import NO_FILE
+        from isakit.compile.python.writer import source_lines
+
+        text = "\n".join(source_lines(self._text))
+        known, blocks = self._memory.blocks, dict[str, list[ast.stmt]]()
         found: list[TopStatement] = []
         starts = [0, *(m.start() for m in _BLOCK.finditer(text) if m.start()), len(text)]
         above = 0
@@ -90,33 +129,26 @@ class PythonText:
                         warnings.simplefilter("ignore")
                         body = ast.parse(block, NO_FILE).body
                 except (SyntaxError, ValueError, RecursionError, MemoryError):
-                    self._blocks = {**known, **self._blocks}
+                    self._memory.blocks = {**known, **blocks}
                     return None
-            self._blocks[block] = body
+            blocks[block] = body
             found += (TopStatement(node, above) for node in body)
             above += block.count("\n")
-        return found
-
-    def _of_kernel(self, seen: _Seen, known: dict[tuple[object, ...], _Told]) -> list[Diagnostic]:
-        """Return what is wrong with a kernel."""
-        key = seen.key
-        if (told := known.get(key)) is not None:
-            self._known[key] = told
-            return [d.moved(seen.functions[k].first - 1) for k, d in told]
-        found = self._compiled(seen)
-        told = [(_place(d, seen.functions), d) for d in found]
-        if all(k is not None for k, _ in told):
-            self._known[key] = [(k, d.moved(1 - seen.functions[k].first)) for k, d in told if k is not None]
+        self._memory.blocks = blocks
         return found
 
     def _compiled(self, seen: _Seen) -> list[Diagnostic]:
         """Compile a kernel."""
         from isakit.compile.driver import compile_kernels
+        from isakit.compile.python.llvm import ptx_of
+        from isakit.compile.python.translate import translate
+        from isakit.compile.python.writer import source_lines
 
-        lines = [""] * len(self._lines)
+        own = source_lines(self._text)
+        lines = [""] * len(own)
         for f in seen.functions:
             here = slice(f.first - 1, f.first + f.text.count("\n"))
-            lines[here] = self._lines[here]
+            lines[here] = own[here]
         try:
             _, ir, _ = translate(seen.functions[0])
             return compile_kernels(ptx_of(ir), path=self._path, origin="\n".join(lines)).diagnostics
@@ -128,6 +160,8 @@ class PythonText:
 
 def _seen(kernel: FunctionSource) -> _Seen:
     """Return what a kernel can see: whatever it does not name makes no difference."""
+    from isakit.compile.python.writer import FunctionSource
+
     functions, constants = [kernel], dict[str, str]()
     names = dict[str, None]()
     for f in functions:  # which grow

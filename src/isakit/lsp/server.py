@@ -4,35 +4,39 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections.abc import Iterator
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.workspace import TextDocument
 
 from isakit import __version__
 from isakit.asm.source import SourceSpan
+from isakit.compile.garbage import no_collections
 from isakit.errors import Diagnostic
-from isakit.lsp.documents import ASSEMBLY, LARGEST, Assembly
-from isakit.lsp.names import NAME, Definition
-
-if TYPE_CHECKING:
-    from isakit.lsp.ptx_texts import PtxText
-    from isakit.lsp.python_texts import PythonText
+from isakit.lsp.documents import ASSEMBLY, Assembly
+from isakit.lsp.ptx_texts import PtxText
+from isakit.lsp.python_texts import PythonText
+from isakit.lsp.source_texts import SourceText
+from isakit.lsp.texts import LARGEST, Definition, Text
+from isakit.programs.sources import ENDINGS
 
 PAUSE = 0.02
-"""Seconds between two looks at a text that is being written."""
+"""Seconds before a look at a text that is being written: what is asked with a change is answered first."""
 _COMPLETIONS = {
     "instruction": lsp.CompletionItemKind.Function, "prefix": lsp.CompletionItemKind.Keyword,
     "directive": lsp.CompletionItemKind.Keyword, "register": lsp.CompletionItemKind.Variable,
     "word": lsp.CompletionItemKind.EnumMember, "label": lsp.CompletionItemKind.Reference,
     "value": lsp.CompletionItemKind.Constant, "parameter": lsp.CompletionItemKind.Field,
-    "kernel": lsp.CompletionItemKind.Function,
+    "kernel": lsp.CompletionItemKind.Function, "function": lsp.CompletionItemKind.Function,
+    "variable": lsp.CompletionItemKind.Variable,
 }  # fmt: skip
 _SYMBOLS = {
     "label": lsp.SymbolKind.Key, "value": lsp.SymbolKind.Constant, "parameter": lsp.SymbolKind.Field,
-    "kernel": lsp.SymbolKind.Function,
+    "kernel": lsp.SymbolKind.Function, "function": lsp.SymbolKind.Function, "variable": lsp.SymbolKind.Variable,
+    "register": lsp.SymbolKind.Variable,
 }  # fmt: skip
 
 
@@ -42,35 +46,35 @@ class Server(LanguageServer):
     def __init__(self, isa_name: str = "tesla") -> None:
         super().__init__("isakit", __version__)  # pyright: ignore[reportUnknownMemberType]
         self.isa_name = isa_name
-        self._documents: dict[str, tuple[int | None, Assembly]] = {}
-        self._compiled: dict[str, PtxText | PythonText] = {}
+        self._texts: dict[str, tuple[int | None, Text]] = {}
         self._changed: set[str] = set()
         self._checks: dict[str, asyncio.Task[None]] = {}
-        self._looking: dict[str, asyncio.Lock] = {}
         self._met: set[str] = set()
         _register(self)
 
-    def assembly(self, uri: str) -> tuple[TextDocument, Assembly] | None:
-        """Return an open document that is assembly, as it is now; None for one that is not."""
+    def text(self, uri: str) -> tuple[TextDocument, Text] | None:
+        """Return an open document and what is asked about it, as it is now; None in a language that is not known."""
         document = self.workspace.get_text_document(uri)
-        if not _is_assembly(document):
-            return None
-        version, known = self._documents.get(uri, (None, None))
+        version, known = self._texts.get(uri, (None, None))
         if known is None or version != document.version:
-            isa_name = ASSEMBLY.get(document.language_id or "", self.isa_name)
-            known = Assembly(document.source, document.filename or uri, isa_name, known)
-            self._documents[uri] = document.version, known
+            known = _text(document, self.isa_name, known)
+            if known is None:
+                return None
+            self._texts[uri] = document.version, known
         return document, known
 
     def changed(self, uri: str) -> None:
-        """Have a document checked, after the look at it that is under way."""
+        """Have a document checked; a check of an earlier text of it is given up."""
         self._changed.add(uri)
         if uri not in self._checks:
             self._checks[uri] = asyncio.ensure_future(self._check(uri))
 
-    async def prepare(self) -> None:
-        """Get ready for texts of the instruction set that is taken where a text names none."""
-        await asyncio.to_thread(Assembly("", "", self.isa_name).prepare)
+    def prepare(self) -> None:
+        """Get ready for texts of all instruction sets and for PTX, so that no request waits for it."""
+        with no_collections():
+            for isa_name in ASSEMBLY.values():
+                Assembly("", "", isa_name).prepare()
+            PtxText("", "").prepare()
         gc.freeze()
 
     def closed(self, uri: str) -> None:
@@ -78,44 +82,36 @@ class Server(LanguageServer):
         self._changed.discard(uri)
         if (check := self._checks.pop(uri, None)) is not None:
             check.cancel()
-        self._documents.pop(uri, None)
-        self._compiled.pop(uri, None)
-        self._looking.pop(uri, None)
-        self._met.discard(uri)
+        self._texts.pop(uri, None)
         self._publish(uri, None, [])
-
-    def looking(self, uri: str) -> asyncio.Lock:
-        """Return the lock that one look at a document has: two would do the same work."""
-        return self._looking.setdefault(uri, asyncio.Lock())
 
     async def _check(self, uri: str) -> None:
         """Say what is wrong with a document, as often as it has changed meanwhile."""
         while uri in self._changed:
-            self._changed.discard(uri)
-            document = self.workspace.get_text_document(uri)
-            version = document.version
-            async with self.looking(uri):
-                found = await self._mistakes(document)
-            self._publish(uri, version, self._diagnostics(document, found))
-            if uri not in self._met:
-                self._met.add(uri)
-                if (assembly := self.assembly(uri)) is not None:
-                    await asyncio.to_thread(assembly[1].prepare)
-                gc.freeze()  # what is known of instructions and statements is many objects, which stay
             await asyncio.sleep(PAUSE)
+            self._changed.discard(uri)
+            if (found := self.text(uri)) is not None:
+                await self._look(*found)
         del self._checks[uri]
 
-    async def _mistakes(self, document: TextDocument) -> list[Diagnostic]:
-        if (found := self.assembly(document.uri)) is not None:
-            return await asyncio.to_thread(lambda: found[1].diagnostics)
-        if len(source := document.source) > LARGEST:
-            return []
-        known = self._compiled.get(document.uri)
-        text = await asyncio.to_thread(_compiled, source, document.filename or document.uri, known)
-        if text is None:
-            return []
-        self._compiled[document.uri] = text
-        return text.diagnostics
+    async def _look(self, document: TextDocument, text: Text) -> None:
+        """Check a text in another thread, and say what is found so far after each step that finds a mistake.
+
+        Given up as soon as the document has changed: places would be those of another text.
+        """
+        uri, version = document.uri, document.version
+        steps = text.check()
+        said, found = list[Diagnostic](), list[Diagnostic]()
+        while (further := await asyncio.to_thread(_next, steps, uri not in self._met)) is not None:
+            if uri in self._changed:
+                return
+            found = further
+            if len(found) > len(said):
+                said = found
+                self._publish(uri, version, self._diagnostics(document, found))
+        if uri not in self._changed and (found != said or not found):
+            self._publish(uri, version, self._diagnostics(document, found))
+        self._met.add(uri)
 
     def _publish(self, uri: str, version: int | None, found: list[lsp.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
@@ -146,38 +142,48 @@ class Server(LanguageServer):
         return here.line + 1, here.character
 
 
-def _compiled(source: str, path: str, earlier: PtxText | PythonText | None) -> PtxText | PythonText | None:
-    """Return a text that is PTX or has Python kernels, None for another. Neither is executed."""
-    match PurePosixPath(path).suffix:
-        case ".ptx":
-            from isakit.lsp.ptx_texts import PtxText
+def _next(steps: Iterator[list[Diagnostic]], first: bool) -> list[Diagnostic] | None:
+    """Go on with a check by a step; None where it has ended.
 
-            return PtxText(source, path, earlier if isinstance(earlier, PtxText) else None)
-        case ".py" if "@isakit.kernel" in source:
-            from isakit.lsp.python_texts import PythonText
+    Garbage is collected between steps, where it is little. What is known after those of the `first` check of a text is
+    many objects that stay: to look through them again and again would hold up answers.
+    """
+    with no_collections():
+        found = next(steps, None)
+    if first:
+        gc.collect()
+        gc.freeze()
+    return found
 
-            return PythonText(source, path, earlier if isinstance(earlier, PythonText) else None)
-        case _:
-            return None
 
-
-def _is_assembly(document: TextDocument) -> bool:
-    return document.language_id in ASSEMBLY or PurePosixPath(document.path or "").suffix in (".s", ".asm")
+def _text(document: TextDocument, isa_name: str, earlier: Text | None) -> Text | None:
+    """Return a document as a text in its language, None if that is not known. `earlier` is the text before a change."""
+    path, source = document.path or document.uri, document.source
+    ending = PurePosixPath(path).suffix.lower()
+    if document.language_id in ASSEMBLY or ending in (".s", ".asm"):
+        isa_name = ASSEMBLY.get(document.language_id or "", isa_name)
+        known = earlier if isinstance(earlier, Assembly) else None
+        return Assembly(source, document.filename or path, isa_name, known)
+    if ending == ".ptx" or document.language_id == "ptx":
+        return PtxText(source, path, earlier if isinstance(earlier, PtxText) else None)
+    if ending == ".py":
+        if "@isakit.kernel" not in source or len(source) > LARGEST:
+            return Text()
+        return PythonText(source, path, earlier if isinstance(earlier, PythonText) else None)
+    if (language := ENDINGS.get(ending)) is not None:
+        return SourceText(source, path, language)
+    return None
 
 
 def _register(server: Server) -> None:
     """Give a server its answers, one function per request."""
 
-    def named(uri: str, position: lsp.Position) -> tuple[TextDocument, Assembly, Definition, SourceSpan] | None:
-        found = server.assembly(uri)
+    def named(uri: str, position: lsp.Position) -> tuple[TextDocument, Text, Definition, SourceSpan] | None:
+        found = server.text(uri)
         if found is None:
             return None
         at = found[1].names.at(*server.place_of(found[0], position))
         return None if at is None else (*found, *at)
-
-    @server.feature(lsp.INITIALIZED)
-    async def initialized(params: lsp.InitializedParams) -> None:
-        await server.prepare()
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(params: lsp.DidOpenTextDocumentParams) -> None:
@@ -192,14 +198,13 @@ def _register(server: Server) -> None:
         server.closed(params.text_document.uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_HOVER)
-    async def hover(params: lsp.HoverParams) -> lsp.Hover | None:
-        found = server.assembly(params.text_document.uri)
+    def hover(params: lsp.HoverParams) -> lsp.Hover | None:
+        found = server.text(params.text_document.uri)
         if found is None:
             return None
-        document, assembly = found
+        document, text = found
         line, column = server.place_of(document, params.position)
-        async with server.looking(params.text_document.uri):
-            shown = await asyncio.to_thread(assembly.hover, line, column)
+        shown = text.hover(line, column)
         if shown is None:
             return None
         where = server.range_of(document, SourceSpan(line, shown.column, shown.width))
@@ -207,11 +212,11 @@ def _register(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["$", "."]))
     def completion(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
-        found = server.assembly(params.text_document.uri)
+        found = server.text(params.text_document.uri)
         if found is None:
             return []
-        document, assembly = found
-        words = assembly.completions(*server.place_of(document, params.position))
+        document, text = found
+        words = text.completions(*server.place_of(document, params.position))
         return [lsp.CompletionItem(c.word, kind=_COMPLETIONS[c.kind], detail=c.detail or None) for c in words]
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
@@ -224,8 +229,8 @@ def _register(server: Server) -> None:
         found = named(params.text_document.uri, params.position)
         if found is None:
             return None
-        document, assembly, d, _ = found
-        places = [p for p in assembly.names.references(d) if params.context.include_declaration or p != d.place]
+        document, text, d, _ = found
+        places = [p for p in text.names.references(d) if params.context.include_declaration or p != d.place]
         return [lsp.Location(params.text_document.uri, r) for r in server.ranges_of(document, places)]
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT)
@@ -245,31 +250,21 @@ def _register(server: Server) -> None:
         found = named(params.text_document.uri, params.position)
         if found is None:
             return None
-        document, assembly, d, _ = found
-        _check_new_name(params.new_name, assembly, d)
-        where = server.ranges_of(document, assembly.names.references(d))
+        document, text, d, _ = found
+        if refusal := text.names.refusal(params.new_name, d):
+            raise JsonRpcInvalidParams(refusal)
+        where = server.ranges_of(document, text.names.references(d))
         edits = [lsp.TextEdit(r, params.new_name) for r in where]
         return lsp.WorkspaceEdit(changes={params.text_document.uri: edits})
 
     @server.feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def symbols(params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-        found = server.assembly(params.text_document.uri)
+        found = server.text(params.text_document.uri)
         if found is None:
             return []
         definitions = found[1].names.definitions
         ranges = zip(definitions, server.ranges_of(found[0], [d.place for d in definitions]), strict=True)
         return [lsp.DocumentSymbol(d.name, _SYMBOLS[d.kind], where, where) for d, where in ranges]
-
-
-def _check_new_name(name: str, assembly: Assembly, d: Definition) -> None:
-    """Raise what the editor shows, for a name that the assembler does not take or that means something already."""
-    from pygls.exceptions import JsonRpcInvalidParams
-
-    if not NAME.fullmatch(name) or name == ".":
-        raise JsonRpcInvalidParams(f"{name!r} is not a name: letters, digits, `_`, `.` and `$`, no digit first")
-    known = any(other.name == name for other in assembly.names.definitions)
-    if known and any(assembly.names.definition(name, p.line) for p in assembly.names.references(d)):
-        raise JsonRpcInvalidParams(f"`{name}` is already defined")
 
 
 __all__ = ["Server"]

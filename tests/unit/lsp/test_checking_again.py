@@ -94,8 +94,8 @@ THROUGH = f"""{HEAD}
 def test_what_stands_elsewhere_counts(before: str, old: str, new: str) -> None:
     first = PtxText(before, "k.ptx")
     after = before.replace(old, new)
-    assert PtxText(after, "k.ptx", first).diagnostics == first_look(after)
     assert first.diagnostics == first_look(before) != first_look(after)
+    assert PtxText(after, "k.ptx", first).diagnostics == first_look(after)
 
 
 def test_one_edit_of_a_long_ptx_text_compiles_one_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
