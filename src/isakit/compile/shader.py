@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+USER_BUFFERS = 14
+"""Buffers of uniforms besides the default one."""
+
 
 @dataclass(frozen=True)
 class ShaderInput:
@@ -35,12 +38,13 @@ class ShaderInput:
 
 @dataclass(frozen=True)
 class ShaderUniform:
-    """A uniform of the default buffer; a matrix is an array of its stored rows.
+    """A uniform; a matrix is an array of its stored rows.
 
     Attributes:
         type: `f32`, `f16` or `s32`.
         array: number of elements, rows of all matrices together.
         semantic: as of an input.
+        buffer: number of the buffer that holds it, None for the default buffer.
     """
 
     name: str
@@ -48,6 +52,7 @@ class ShaderUniform:
     type: str = "f32"
     array: int = 1
     semantic: str = ""
+    buffer: int | None = None
 
 
 @dataclass(frozen=True)

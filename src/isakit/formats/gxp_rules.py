@@ -478,7 +478,7 @@ def _registers(gxp: GxpFile, code: CodeFacts) -> Iterator[str]:
 def _parameters(gxp: GxpFile) -> Iterator[str]:
     seen: set[tuple[int, str]] = set()
     for p in gxp.parameters:
-        if (p.category, p.name) in seen:
+        if p.name and (p.category, p.name) in seen:  # buffers of uniforms have none
             yield f"there are two parameters {p.name!r} of one kind"
         seen.add((p.category, p.name))
         end = p.resource_index + p.words

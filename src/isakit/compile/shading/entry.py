@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from isakit.compile.ir import NOWHERE, Ins
-from isakit.compile.shader import ShaderInput, ShaderInterface, ShaderOutput, ShaderSampler, ShaderUniform
+from isakit.compile.shader import (
+    USER_BUFFERS,
+    ShaderInput,
+    ShaderInterface,
+    ShaderOutput,
+    ShaderSampler,
+    ShaderUniform,
+)
 from isakit.compile.shading.conversion import is_sampler
 from isakit.compile.shading.emitter import Values, ir_base, kinds
 from isakit.compile.shading.expansions import transposed
@@ -282,9 +289,6 @@ class Program(Lowering):
     def _uniform(self, v: ShaderVariable) -> None:
         if v.pos == 0 and not v.read:
             return
-        if v.semantic.startswith("BUFFER"):
-            notes = (f"without `: {v.semantic}` it is one of the default buffer",)
-            raise ShadingError(v.pos, f"`{v.name}`: only the default buffer holds uniforms", len(v.name), notes)
         slots: list[UniformSlot] = []
         self._uniform_of(v, v.name, v.type, slots)
         if not v.assigned:
@@ -337,10 +341,10 @@ class Program(Lowering):
         array = count * max(1, vectors)
         base = ir_base(of.base)
         if base in ("r", "p"):  # every component is a word of its own
-            record = ShaderUniform(name, size, "s32", array)
+            record = ShaderUniform(name, size, "s32", array, buffer=_buffer(v))
             array, read = array * size, "r"
         else:
-            record = ShaderUniform(name, size, base, array)
+            record = ShaderUniform(name, size, base, array, buffer=_buffer(v))
             read = vector(base, size)
         self.interface.uniforms.append(record)
         self._keep(v, name)
@@ -357,6 +361,18 @@ class Program(Lowering):
         self._keep(v, name)
         if kind.kind in ("2d", "cube"):  # others are refused where they are read
             self.interface.samplers.append(ShaderSampler(name, kind.kind, unit, count))
+
+
+def _buffer(v: ShaderVariable) -> int | None:
+    """Return the number of the buffer that `: BUFFER[n]` puts a uniform into, None for the default one."""
+    if not v.semantic.startswith("BUFFER"):
+        return None
+    number = v.semantic.removeprefix("BUFFER").strip("[]")
+    if not number.isdecimal() or int(number) >= USER_BUFFERS:
+        notes = ("without a number it is one of the default buffer",)
+        said = f"`{v.name}`: the buffers of uniforms are BUFFER[0] to BUFFER[{USER_BUFFERS - 1}]"
+        raise ShadingError(v.pos, said, len(v.name), notes)
+    return int(number)
 
 
 def _later(text: str, k: int) -> str:

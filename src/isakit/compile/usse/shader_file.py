@@ -112,6 +112,10 @@ class ShaderCompilation:
         self.plan = ProgramPlan(interface)
         self.near: int | None = None
         """Registers of uniforms where others lie in memory."""
+        self.buffered: dict[str, int] = {}
+        """Words of the uniforms of numbered buffers."""
+        self.buffers: dict[int, tuple[int, range]] = {}
+        """By number: the bytes of a buffer, and the registers sa with the addresses of its stretches."""
         self.used: dict[str, int] = {}
         """Channels of inputs that the code reads, as a mask; other names with 1."""
 
@@ -266,7 +270,7 @@ class ShaderCompilation:
 
         Where registers do not hold all uniforms, the largest ones stay in memory, behind the others.
         """
-        kept = [u for u in self.interface.uniforms if self._kept(u.name)]
+        kept = [u for u in self.interface.uniforms if self._kept(u.name) and u.buffer is None]
         sizes = {u.name: (u.components if u.type == "s32" else _stride(u)) * u.array for u in kept}
         order = sorted(kept, key=lambda u: sizes[u.name])
         far: list[ShaderUniform] = []
@@ -286,13 +290,37 @@ class ShaderCompilation:
                 at += sizes[u.name] + sizes[u.name] % 2
             self.plan.addresses = list(range(end, end + -(-at // STRETCH)))
             end += len(self.plan.addresses)
-            if end > SHARED:
-                raise self.error(f"the uniforms take {self.near + at} words, more than the shader can address")
+        end = self._place_buffers(end)
+        if end > SHARED:
+            raise self.error("the uniforms take more words than the shader can address")
         for name in dict.fromkeys(SAMPLE.of(i).sampler for i in self.f.instructions() if i.op is SAMPLE):
             end += end % 2
             self.plan.textures[name] = end
             end += 4
         return end + end % 2
+
+    def _place_buffers(self, end: int) -> int:
+        """Give uniforms of numbered buffers their words, and each buffer the registers sa of its addresses from one on.
+
+        What else a buffer holds has its place whether the code reads it or not: several shaders may share the buffer.
+        Returns the first register after the addresses.
+        """
+        for number in sorted({u.buffer for u in self.interface.uniforms if u.buffer is not None}):
+            inside = [u for u in self.interface.uniforms if u.buffer == number]
+            if not any(self._kept(u.name) for u in inside):
+                continue
+            first, at = len(self.plan.addresses) * STRETCH, 0
+            for u in inside:
+                stride = 1 if u.type == "s32" else _stride(u)
+                size = stride * u.array * (u.components if u.type == "s32" else 1)
+                at += at % 2 if size > 1 else 0
+                self.plan.memory[u.name] = first + at, stride
+                self.buffered[u.name] = at
+                at += size
+            self.buffers[number] = 4 * at, range(end, end + -(-at // STRETCH))
+            self.plan.addresses += self.buffers[number][1]
+            end += len(self.buffers[number][1])
+        return end
 
     def _add_shared(self) -> None:
         """Add uniforms, samplers, and what lies in registers beside the uniforms."""
@@ -300,13 +328,21 @@ class ShaderCompilation:
             if u.name in self.plan.uniforms:
                 name, at = self.interface.named(u.name), self.plan.uniforms[u.name][0]
                 self.builder.uniform(name, u.type, u.components, array=u.array, semantic=u.semantic, at=at)
+            elif u.buffer is not None and self._kept(u.name):
+                name, at = self.interface.named(u.name), self.buffered[u.name]
+                self.builder.uniform(name, u.type, u.components, array=u.array, at=at, container=u.buffer)
         units = self._units()
         for s in sorted(self.interface.samplers, key=lambda s: units[s.name]):
             if self._kept(s.name):
                 name = self.interface.named(s.name)
                 self.builder.sampler(name, unit=units[s.name], array=s.array, cube=s.kind == "cube")
-        for k, register in enumerate(self.plan.addresses):
+        near = len(self.plan.addresses) - sum(len(registers) for _, registers in self.buffers.values())
+        for k, register in enumerate(self.plan.addresses[:near]):
             self.builder.address(DEFAULT_BUFFER, register, 4 * ((self.near or 0) + k * STRETCH) - 4)
+        for number, (size, registers) in self.buffers.items():
+            self.builder.buffer("", array=size, at=number)
+            for k, register in enumerate(registers):
+                self.builder.address(number, register, 4 * k * STRETCH - 4)
         for name, register in self.plan.textures.items():
             self.builder.texture(self._unit(name), register)
 

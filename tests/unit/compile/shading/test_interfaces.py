@@ -153,7 +153,7 @@ def test_attributes_whose_bytes_come_as_they_are() -> None:
         ("float4 main(__regformat float4 a : TEXCOORD0) : COLOR { return a; }", "fragment", "only attributes"),
         ("__regformat half4 main(half4 a : TEXCOORD0) : COLOR { return a; }", "fragment", "only attributes"),
         ("void main(__regformat half4 a, out float4 p : POSITION) { p = a; }", "vertex", "float, int or unsigned int"),
-        ("void main(uniform float4 a : BUFFER[1], out float4 p : POSITION) { p = a; }", "vertex", "default buffer"),
+        ("void main(uniform float4 a : BUFFER[14], out float4 p : POSITION) { p = a; }", "vertex", r"BUFFER\[13\]"),
         ("__nativecolor void main(float4 a, out float4 p : POSITION) { p = a; }", "vertex", "fragment programs"),
         ("__nativecolor;\nfloat4 main() : COLOR { return 1; }", "fragment", "__nativecolor float4 main"),
         ("__msaa4x float4 main() : COLOR { return 1; }", "fragment", "samples of the tile one by one"),
