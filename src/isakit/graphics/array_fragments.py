@@ -16,7 +16,7 @@ from isakit.graphics.merge import Merger, ranged
 from isakit.graphics.planes import Corners, Fragments
 from isakit.graphics.raster import Quads, pixels
 from isakit.graphics.shader import FragmentShader
-from isakit.graphics.stage import LANES, Stage, at_sample
+from isakit.graphics.stage import LANES, Stage, StageState, at_sample
 from isakit.graphics.stage_engine import StageEngine
 from isakit.machine.tesla.launch import Launch
 
@@ -62,17 +62,21 @@ class ArrayFragments:
     def shade(self, varyings: Fragments, stats: DrawStats) -> None:
         """Run the program and merge what it leaves. Raises MachineFault."""
         m, samples = self.state.multisampling, self.quads.samples
-        if m is None or samples is None:
-            s = self._run(self.launch, varyings, self.quads.covered.ravel(), stats)
-            z = varyings.depth()[s.lanes] if s.depth is None else s.depth
-            self._merge(s, np.arange(len(s.lanes)), z)
-        elif m.shading and m.enabled:
+        if m is not None and samples is not None and m.shading and m.enabled:
             self._for_samples(m, samples.reshape(-1, len(m.positions)), stats)
         else:
-            s = self._run(self.launch, varyings, self.quads.covered.ravel(), stats)
-            covered = samples.reshape(-1, len(m.positions))[s.lanes]
-            for k in range(len(m.positions)):
-                self._merge_sample(m, k, s, covered[:, k])
+            self.merge(self._run(self.launch, varyings, self.quads.covered.ravel(), stats), varyings)
+
+    def merge(self, s: Shaded, varyings: Fragments) -> None:
+        """Merge what a program has left that ran once for each pixel."""
+        m, samples = self.state.multisampling, self.quads.samples
+        if m is None or samples is None:
+            z = varyings.depth()[s.lanes] if s.depth is None else s.depth
+            self._merge(s, np.arange(len(s.lanes)), z)
+            return
+        covered = samples.reshape(-1, len(m.positions))[s.lanes]
+        for k in range(len(m.positions)):
+            self._merge_sample(m, k, s, covered[:, k])
 
     def _for_samples(self, m: Multisampling, covered: Array, stats: DrawStats) -> None:
         """Run the program for every sample of a pixel that the primitive covers."""
@@ -97,8 +101,7 @@ class ArrayFragments:
     # --- the program --------------------------------------------------------------------------------------------------
     def _run(self, launch: Launch, varyings: Fragments, covered: Array, stats: DrawStats) -> Shaded:
         """Run it in batches. Lanes that are not covered are helpers."""
-        shader, count = self.shader, len(covered)
-        wanted = shader.colors[: len(self.merger.targets)]
+        count = len(covered)
 
         def batch(start: int) -> Shaded:
             stop = min(count, start + LANES)
@@ -106,26 +109,31 @@ class ArrayFragments:
                 stop - start, varyings=varyings.part(start, stop), visible=covered[start:stop], choices=self.choices
             )
             done = self.engine.run(launch, part, self.results, borrow=True)
-            file, alive = done.state.files["r"], np.flatnonzero(done.state.visible)
-            return Shaded(
-                alive + start,
-                [self._scaled(k, registers(file, c, alive), alive + start) for k, c in enumerate(wanted)],
-                None if shader.second is None else registers(file, shader.second, alive),
-                None if shader.depth is None else registers(file, (shader.depth,), alive)[:, 0].view(np.float32),
-                None if shader.sample_mask is None else registers(file, (shader.sample_mask,), alive)[:, 0],
-                done.stats.instructions,
-            )
+            return self.left_by(done.state, start, done.stats.instructions)
 
         parts = self.mapped(batch, range(0, count, LANES))
         stats.instructions += sum(p.instructions for p in parts)
         stats.fragments += sum(len(p.lanes) for p in parts)
         return Shaded(
             np.concatenate([p.lanes for p in parts]),
-            [np.concatenate([p.colors[k] for p in parts]) for k in range(len(wanted))],
+            [np.concatenate(c) for c in zip(*(p.colors for p in parts), strict=True)],
             _joined([p.second for p in parts]),
             _joined([p.depth for p in parts]),
             _joined([p.mask for p in parts]),
             0,
+        )
+
+    def left_by(self, s: StageState, start: int = 0, instructions: int = 0) -> Shaded:
+        """Return what a batch has left whose first lane is lane `start` of the quads."""
+        shader, file, alive = self.shader, s.files["r"], np.flatnonzero(s.visible)
+        wanted = shader.colors[: len(self.merger.targets)]
+        return Shaded(
+            alive + start,
+            [self._scaled(k, registers(file, c, alive), alive + start) for k, c in enumerate(wanted)],
+            None if shader.second is None else registers(file, shader.second, alive),
+            None if shader.depth is None else registers(file, (shader.depth,), alive)[:, 0].view(np.float32),
+            None if shader.sample_mask is None else registers(file, (shader.sample_mask,), alive)[:, 0],
+            instructions,
         )
 
     def _scaled(self, target: int, color: Array, lanes: Array) -> Array:

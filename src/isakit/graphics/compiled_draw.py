@@ -23,7 +23,7 @@ from isakit.graphics.compiled_inputs import InputsKey, Word, inputs_function, pu
 from isakit.graphics.compiled_merge import MergeKey, fits, merge_function, put_depth_range, put_state, stencil_names
 from isakit.graphics.compiled_quads import GROUP_QUADS, CompiledFunction
 from isakit.graphics.compiled_stage import StageLaunch, brief, stage_key
-from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices
+from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Multisampling
 from isakit.graphics.kept_launches import keep, kept
 from isakit.graphics.merge import DepthBuffer, RenderTarget
 from isakit.graphics.merge_rules import ColorMerge
@@ -33,9 +33,11 @@ from isakit.graphics.shader import FragmentShader
 from isakit.graphics.stage import LANES, Stage, StageMachine, StageState
 from isakit.graphics.stage_engine import StageEngine, no_memory
 from isakit.machine.interrupts import submitted
+from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.machine_values import VARYING_WORDS
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 from isakit.machine.tesla.compiled.launch.host_assist import interruptible
+from isakit.machine.tesla.compiled.launch.warp_handover import lanes_of
 from isakit.machine.tesla.compiled.launch.worker_context import address_of, aligned
 from isakit.machine.tesla.launch import Launch
 
@@ -78,7 +80,7 @@ def draw(d: DrawArguments, engine: StageEngine, stats: DrawStats) -> bool:
     if functions is None:
         return False
     started = time.perf_counter()
-    work = _Work(d, engine, *functions)
+    work = _Work(d, engine, functions)
     with engine.running(work.stop):
         interruptible(work.run, work.stop, brief(d.kernel, len(d.quads) // 8))
     if work.stop[0]:
@@ -116,13 +118,27 @@ def merge_question(
     )
 
 
-def _functions(d: DrawArguments) -> tuple[CompiledFunction, InputsKey, CompiledFunction, MergeKey] | None:
-    """Return the functions of the inputs and of the merger, with their keys; None where the array code does it."""
+@dataclass(frozen=True)
+class _Functions:
+    """The functions of a draw: `inputs` of the fragments, whose `words` are read; the output `merger`, and its key.
+
+    `sample_depth`: with several samples a pixel, the depth at one of them, where the merger looks at it.
+    """
+
+    inputs: CompiledFunction
+    words: tuple[Word, ...]
+    merger: CompiledFunction
+    question: MergeKey
+    sample_depth: CompiledFunction | None = None
+
+
+def _functions(d: DrawArguments) -> _Functions | None:
+    """Return the functions of a draw; None where the array code does it."""
     state, shader, kernel = d.state, d.shader, d.kernel
-    quads = d.quads
-    if state.multisampling is not None or shader.sample_mask is not None:
+    quads, m = d.quads, state.multisampling
+    if quads.shares is not None or shader.sample_mask is not None:
         return None
-    if quads.samples is not None or quads.shares is not None:
+    if m is not None and (m.alpha_to_coverage or m.alpha_to_one or (m.shading and m.enabled)):
         return None
     q = merge_question(shader, kernel.facts.registers, state, d.targets, d.depth, d.choices)
     if any(len(c) != 4 for c in q.colors) or (q.second is not None and len(q.second) != 4):
@@ -137,11 +153,21 @@ def _functions(d: DrawArguments) -> tuple[CompiledFunction, InputsKey, CompiledF
     shape = d.corners.shape
     if not shader.two_sided:  # nothing asks which faces look away
         shape = replace(shape, front=True)
-    asked = InputsKey(tuple(shader.inputs), tuple(words), q.reads_depth, shape, float(state.pixel_center))
+    at_centre = q.reads_depth and m is None
+    asked = InputsKey(tuple(shader.inputs), tuple(words), at_centre, shape, float(state.pixel_center))
     pixels = None if d.whole else 4 * len(d.quads)
     inputs = inputs_function(asked, kernel.target, pixels)
+    sample_depth = None
+    if m is not None:
+        q = replace(q, sampled=True)
+        if q.reads_depth:
+            sample_depth = inputs_function(InputsKey((), (), True, shape, 0.5, sampled=True), kernel.target, pixels)
+            if sample_depth is None:
+                return None
     merger = merge_function(q, kernel.target, pixels)
-    return None if inputs is None or merger is None else (inputs, asked, merger, q)
+    if inputs is None or merger is None:
+        return None
+    return _Functions(inputs, asked.words, merger, q, sample_depth)
 
 
 class _Later:
@@ -176,36 +202,42 @@ class _Batches:
     """Objects that a thread uses for one batch after the other: launch, inputs, records of the two functions."""
 
     def __init__(self, work: _Work, room: int) -> None:
-        d, words = work.drawing, work.words
+        d, f = work.drawing, work.functions
         self.lanes = 32 * room
-        rows, table = fragment_rows(words, work.question.reads_depth, self.lanes)
-        self.inputs, self.merger = work.inputs.job(), work.merger.job()
+        rows, table = fragment_rows(f.words, f.question.reads_depth, self.lanes)
+        self.inputs, self.merger = f.inputs.job(), f.merger.job()
+        self.sample_depth = None if f.sample_depth is None else f.sample_depth.job()
         for k in range(len(rows) - 1):
             self.inputs.set_slot(f"row{k}", rows[k])
-        if work.question.reads_depth:
-            self.merger.set_slot("z", rows[len(words)])
+        if f.question.reads_depth:
+            self.merger.set_slot("z", rows[len(f.words)])
+            if self.sample_depth is not None:
+                self.sample_depth.set_slot("row0", rows[len(f.words)])
         self.merger.set_slot("state_bytes", d.kernel.state_bytes)
         like = Stage(self.lanes, varyings=_Later(work, 0, 0), choices=d.choices)
         self.launch = StageLaunch(d.launch, d.kernel, like, no_memory(), room, table)
 
     def begin(self, work: _Work) -> None:
         """Set what is the same for all batches of a draw."""
-        d, self.work = work.drawing, work
+        d, f, self.work = work.drawing, work.functions, work
         self.launch.stopped_by(work.stop)
-        put_columns(self.inputs, work.inputs.slots, d.corners)
-        put_columns(self.merger, work.merger.slots, d.corners)
+        put_columns(self.inputs, f.inputs.slots, d.corners)
+        put_columns(self.merger, f.merger.slots, d.corners)
+        if self.sample_depth is not None and f.sample_depth is not None:
+            put_columns(self.sample_depth, f.sample_depth.slots, d.corners)
         put_state(self.merger, d.state, d.targets, d.depth)
         put_depth_range(self.merger, d.depth_range)
         for name, value in zip(("x", "y", "primitive"), work.places, strict=True):
-            self.merger.set_slot(name, value)
-            self.inputs.set_slot(name, value)
+            for job in (self.merger, self.inputs, self.sample_depth):
+                if job is not None:
+                    job.set_slot(name, value)
 
     def shade(self, start: int, stop: int) -> StageMachine | None:
         """Run the program; returns None if the records hold its results, else the reference machine that ran it."""
         work, launch = self.work, self.launch
         d = work.drawing
         groups = -(-(stop - start) // (4 * GROUP_QUADS))
-        work.inputs.run(self.inputs.address, 0, groups, start // 4)
+        work.functions.inputs.run(self.inputs.address, 0, groups, start // 4)
         covered = work.covered[start:stop]
         later = _Later(work, start, stop)
         stage = Stage(stop - start, varyings=later, visible=covered, choices=d.choices)
@@ -226,10 +258,34 @@ class _Batches:
 
     def merge(self, start: int, stop: int) -> None:
         """Merge what the program left in the records."""
-        groups = -(-(stop - start) // (4 * GROUP_QUADS))
-        done = self.work.merger.run(self.merger.address, 0, groups, start // 4)
+        groups, m = -(-(stop - start) // (4 * GROUP_QUADS)), self.work.drawing.state.multisampling
+        if m is None:
+            done = self.work.functions.merger.run(self.merger.address, 0, groups, start // 4)
+            visible, passed = done >> 32, done & 0xFFFF_FFFF
+        else:
+            visible, passed = self._merge_samples(m, start, groups)
         threads, issued = self.launch.instructions()
-        self.work.count(threads, issued, done >> 32, done & 0xFFFF_FFFF)
+        self.work.count(threads, issued, visible, passed)
+
+    def _merge_samples(self, m: Multisampling, start: int, groups: int) -> tuple[int, int]:
+        """Merge each sample of a batch where it is covered; returns how many lanes were visible and samples passed."""
+        f, job = self.work.functions, self.merger
+        lanes = self.launch.states.column(state_layout.VISIBLE)
+        visible, passed = lanes.copy(), 0
+        some = slice(start // 32, start // 32 + len(visible))
+        for k, (covered, (x, y), (dx, dy)) in enumerate(zip(self.work.samples, m.places, m.positions, strict=True)):
+            lanes[:] = visible & covered[some]
+            if not m.mask >> k & 1 or not lanes.any():
+                continue
+            for name, value in (("across", m.across), ("down", m.down), ("at_x", x), ("at_y", y)):
+                job.set_slot(name, value)
+            if self.sample_depth is not None and f.sample_depth is not None:
+                self.sample_depth.set_slot("dx", dx / 16)
+                self.sample_depth.set_slot("dy", dy / 16)
+                f.sample_depth.run(self.sample_depth.address, 0, groups, start // 4)
+            passed += f.merger.run(job.address, 0, groups, start // 4) & 0xFFFF_FFFF
+        lanes[:] = visible
+        return int(lanes_of(visible).sum()), passed
 
 
 class _Work:
@@ -239,16 +295,12 @@ class _Work:
         self,
         d: DrawArguments,
         engine: StageEngine,
-        inputs: CompiledFunction,
-        asked: InputsKey,
-        merger: CompiledFunction,
-        question: MergeKey,
+        functions: _Functions,
     ) -> None:
-        self.engine = engine
-        self.drawing, self.inputs, self.merger, self.question = d, inputs, merger, question
+        self.engine, self.drawing, self.functions = engine, d, functions
         self.stop: Array = np.zeros(1, np.int32)
-        self.words = asked.words
         self.covered = d.quads.covered.reshape(-1)
+        self.samples = _sample_masks(d.quads)
         # A group reads four quads, also at the end.
         room = -(-len(d.quads) // GROUP_QUADS) * GROUP_QUADS
         self.places = [_padded(a, room) for a in (d.quads.x, d.quads.y, d.quads.primitive)]
@@ -307,7 +359,7 @@ class _Work:
         d = self.drawing
         room = min(LANES // 32, 1 << max(0, len(d.quads) - 1 >> 3).bit_length())
         stage = stage_key(d.launch, d.kernel, Stage(0, varyings=_Later(self, 0, 0), choices=d.choices), room)
-        key = stage, self.inputs, self.merger
+        key = stage, self.functions.inputs, self.functions.merger, self.functions.sample_depth
         found = kept(key, lambda: _Batches(self, room))
         found.begin(self)
         yield found
@@ -338,6 +390,16 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)
+
+
+def _sample_masks(quads: Quads) -> Array:
+    """Return the lanes of each warp where a sample is covered, u32 [samples, warps]."""
+    if quads.samples is None:
+        return np.zeros((0, 0), np.uint32)
+    lanes = quads.samples.reshape(4 * len(quads), -1).T
+    whole = np.zeros((len(lanes), -(-lanes.shape[1] // 32) * 32), bool)
+    whole[:, : lanes.shape[1]] = lanes
+    return np.packbits(whole, axis=1, bitorder="little").view(np.uint32)
 
 
 def _padded(a: Array, room: int) -> Array:

@@ -27,7 +27,8 @@ class InputsKey:
     """Properties that are built into a function.
 
     Attributes: the `inputs` of the fragments, which `words` are read, whether `depth` is wanted, facts about the
-    primitives (`shape`), and what positions read beside a pixel's number (`shown`).
+    primitives (`shape`), what positions read beside a pixel's number (`shown`), and whether the place inside a pixel is
+    that of a sample, (`dx`, `dy`), in place of its centre.
     """
 
     inputs: tuple[FragmentInput, ...]
@@ -35,14 +36,16 @@ class InputsKey:
     depth: bool
     shape: PrimitiveFacts
     shown: float
+    sampled: bool = False
 
 
 def written(q: InputsKey) -> QuadFunction:
     """Write the text of a function."""
     f = QuadFunction()
     code, b = f.code, f.code.body
-    x = f.lanes(f.quads("x"), (0, 1, 0, 1)).astype(np.float64) + 0.5
-    y = f.lanes(f.quads("y"), (0, 0, 1, 1)).astype(np.float64) + 0.5
+    dx, dy = (f.float("dx"), f.float("dy")) if q.sampled else (0.5, 0.5)
+    x = f.lanes(f.quads("x"), (0, 1, 0, 1)).astype(np.float64) + dx
+    y = f.lanes(f.quads("y"), (0, 0, 1, 1)).astype(np.float64) + dy
     four = f.quads("primitive")
     primitive = f.lanes(four)
     first = b.extract(four, 0)

@@ -48,7 +48,8 @@ class MergeKey:
     Attributes: `registers` of a lane that there are; `colors`, the registers with the colour of each target, and
     `merges`, what is done with it (None for nothing); `second`, registers of the second colour; `depth_register`, with
     a depth that the program wrote; `depth_format`, comparison and whether depth is written, None without tests; the
-    comparison of alpha; for each side comparison and operations of the stencil test.
+    comparison of alpha; for each side comparison and operations of the stencil test; `sampled`: whether a run is for
+    one of several samples, which lies at (`at_x`, `at_y`) of a pixel's rectangle of `across` by `down`.
     """
 
     registers: int
@@ -61,6 +62,7 @@ class MergeKey:
     depth_write: bool
     alpha: str | None
     stencil: tuple[StencilNames, StencilNames] | None
+    sampled: bool = False
 
     @property
     def reads_depth(self) -> bool:
@@ -85,6 +87,8 @@ class _Merge:
         b.branch(b.eq(visible, 0), "next", "some")
         b.label("some")
         x, y = f.lanes(x4, (0, 1, 0, 1)), f.lanes(y4, (0, 0, 1, 1))
+        if q.sampled:
+            x, y = x * f.number("across") + f.number("at_x"), y * f.number("down") + f.number("at_y")
         numbers = [n for c, m in zip(q.colors, q.merges, strict=True) if m is not None for n in c]
         if q.alpha is not None and q.colors:
             numbers.append(q.colors[0][3])

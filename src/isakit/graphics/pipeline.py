@@ -13,11 +13,11 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
-from isakit.graphics.array_fragments import ArrayFragments, Shaded, registers
+from isakit.graphics.array_fragments import ArrayFragments, Shaded
 from isakit.graphics.assembly import Attribute, assemble, fetch, packed_inputs
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Viewport
 from isakit.graphics.framebuffer import Framebuffer
-from isakit.graphics.merge import DepthFormat, Merger, ranged
+from isakit.graphics.merge import DepthFormat, Merger
 from isakit.graphics.planes import Corners, Fragments, words_of
 from isakit.graphics.primitives import Compiled, Rasterizer
 from isakit.graphics.quad_buffers import WARP_QUADS, QuadBuffers
@@ -414,18 +414,12 @@ class Pipeline(Framebuffer):
 
         def merged(s: StageState, start: int, stop: int) -> int:
             """Merge a batch with the array code."""
-            part = fragments()
-            alive = np.flatnonzero(s.visible)
-            place = alive + start
-            colors = [registers(s.files["r"], c, alive) for c in fragment.colors[: len(self.targets)]]
-            second = None if fragment.second is None else registers(s.files["r"], fragment.second, alive)
-            if fragment.depth is None:
-                z = part.part(start, stop).depth()[alive]
-            else:
-                z = registers(s.files["r"], (fragment.depth,), alive)[:, 0].view(np.float32)
             merger = Merger(self.targets, self.depth_buffer, state, self.choices)
-            x, y = (p.ravel()[place] for p in pixels(quads))
-            merger.write(x, y, ranged(z, view), corners.front[part.primitive[place]], colors, second)
+            part = quads.part(start // 4, -(-stop // 4))
+            arrays = ArrayFragments(
+                self.engine, self._mapped, fragment, launch, results, corners, part, state, view, merger, self.choices
+            )
+            arrays.merge(arrays.left_by(s), fragments().part(start, stop))
             return merger.passed
 
         drawing = DrawArguments(
