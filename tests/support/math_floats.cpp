@@ -170,7 +170,7 @@ int main(int argc, char **argv)
                 if (!(std::fabs(x[j]) < HUGE_VALF)) continue;
                 if ((gamma && x[j] > -10.001f && x[j] < -2.264f) || (waves && !(std::fabs(x[j]) < 8))) {
                     double e = std::fabs(ours[j] - right[j]);
-                    if (std::isnan(ours[j]) && std::isnan(right[j])) e = 0;
+                    if ((std::isnan(ours[j]) && std::isnan(right[j])) || ours[j] == right[j]) e = 0; // poles are infinite
                     if (!(e <= absolute)) absolute = e != e ? HUGE_VAL : e, at_absolute = x[j];
                 } else if (double e = error(y[j], right[j]); e > most)
                     most = e, at = x[j];

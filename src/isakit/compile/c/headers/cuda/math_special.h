@@ -43,8 +43,8 @@ __attribute__((device)) static __attribute__((noinline)) float tgammaf(float x)
     }
     if (n > 0) return p < __builtin_inff() ? p + rest : p;
     if (p == 0.0f) return 1.0f / x; /* a denormal */
-    float y = g / p;
-    return __builtin_fabsf(p) < 3.0e38f ? y - y * (rest / p) : 0.0f;
+    /* what is lost goes to g: of the quotient it may be a denormal */
+    return __builtin_fabsf(p) < 3.0e38f ? (g - g * (rest / p)) / p : 0.0f;
 }
 __ISAKIT_DEVICE float __isakit_lgamma_near_1(float t)
 {
@@ -79,6 +79,10 @@ __attribute__((device)) static __attribute__((noinline)) float lgammaf(float x)
     if (x > 0.0f) return __isakit_lgamma(x);
     if (truncf(x) == x) return __builtin_inff();
     if (a < 1.0e-4f) return 0.57721566f * a - logf(a);
+    if (a > 2.0f && a < 2.5f) { /* near a root: gamma(x) = gamma(x + 3) / (x (x + 1) (x + 2)), whose factors are exact */
+        float b = a - 2.0f, lost, more, p = __isakit_product(__isakit_product(a, a - 1.0f, &lost), b, &more);
+        return (__isakit_lgamma(3.0f - a) - logf(p)) - (lost * b + more) / p;
+    }
     float t = a - truncf(a);
     if (t > 0.5f) t = 1.0f - t;
     float half = 0.5f * __isakit_times_pi(t), s = __isakit_sin_part(half), c = __isakit_cos_part(half);
