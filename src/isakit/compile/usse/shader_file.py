@@ -292,7 +292,8 @@ class ShaderCompilation:
             end += len(self.plan.addresses)
         end = self._place_buffers(end)
         if end > SHARED:
-            raise self.error("the uniforms take more words than the shader can address")
+            total = sum(sizes.values()) + sum(size // 4 for size, _ in self.buffers.values())
+            raise self.error(f"the uniforms take {total} words, more than the shader can address")
         for name in dict.fromkeys(SAMPLE.of(i).sampler for i in self.f.instructions() if i.op is SAMPLE):
             end += end % 2
             self.plan.textures[name] = end

@@ -73,3 +73,9 @@ def test_buffers_that_are_not_there(number: str) -> None:
     with pytest.raises(CompileError, match=r"BUFFER\[0\] to BUFFER\[13\]") as e:
         build_shader(text, stage="fragment", language="cg")
     assert e.value.diagnostics[0].line == 2
+
+
+def test_buffers_with_more_words_than_addresses_reach() -> None:
+    text = "float4 main(uniform float4 a[4000] : BUFFER[1], uniform int k) : COLOR { return a[k]; }"
+    with pytest.raises(CompileError, match="the uniforms take 16001 words"):
+        made(text)
