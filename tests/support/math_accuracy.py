@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import NormalDist
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from isakit.compile import compile_ptx
 from isakit.compile.c import compile_c
+from isakit.description import Module
 from isakit.runtime import Device
 
 Wide = Any
@@ -207,6 +209,12 @@ def source(functions: Sequence[MathFunction], scalar: str, arity: int) -> str:
                    for f in functions)  # fmt: skip
 
 
+@cache
+def kernels(functions: tuple[MathFunction, ...], scalar: str, arity: int, chip: str = "gt200") -> Module:
+    """The kernels of `source`, compiled once in a process."""
+    return compile_ptx(compile_c("math.cu", source(functions, scalar, arity)), chip).module
+
+
 def arguments(ranges: Sequence[tuple[float, float]], count: int, kind: Any, rng: np.random.Generator) -> Any:
     """Arguments from each of some ranges: half of them evenly, half with evenly distributed exponents."""
     out: list[Any] = []
@@ -239,7 +247,7 @@ def measure(scalar: str, count: int, seed: int = 0, chip: str = "gt200") -> dict
     out: dict[str, tuple[float, float]] = {}
     ones = (*FUNCTIONS, *SINGLES) if scalar == "float" else FUNCTIONS
     for functions, arity in ((ones, 1), (PAIRS, 2)):
-        loaded = Device(chip).load(compile_ptx(compile_c("math.cu", source(functions, scalar, arity)), chip).module)
+        loaded = Device(chip).load(kernels(functions, scalar, arity, chip))
         for f in functions:
             ranges = [f.ranges] if arity == 1 else [(r,) for r in f.ranges]
             xs = [arguments(r, count, kind, rng) for r in ranges]

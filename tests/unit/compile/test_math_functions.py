@@ -12,7 +12,7 @@ import pytest
 from isakit.compile import compile_ptx
 from isakit.compile.c import compile_c
 from isakit.runtime import Device
-from support.math_accuracy import FUNCTIONS, PAIRS, SINGLES, MathFunction, arguments, errors, measure, source
+from support.math_accuracy import FUNCTIONS, PAIRS, SINGLES, MathFunction, arguments, errors, kernels, measure
 from support.math_on_host import PATTERNS, Programs, build
 from support.needs import CLANG, no_host_math
 
@@ -36,8 +36,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Programs:
 
 
 def _on_chip(functions: tuple[MathFunction, ...], scalar: str, *xs: Any) -> dict[str, Any]:
-    kernels = compile_ptx(compile_c("math.cu", source(functions, scalar, len(xs)))).module
-    loaded = Device("gt200", tier="interp").load(kernels)
+    loaded = Device("gt200", tier="interp").load(kernels(functions, scalar, len(xs)))
     out: dict[str, Any] = {}
     for f in functions:
         out[f.name] = np.zeros_like(xs[0])
