@@ -60,9 +60,9 @@ Arguments are those of `isakit run`. Some commands:
 @click.option(
     "-G",
     "--device-debug",
-    "kept",
+    "debug_build",
     is_flag=True,
-    help="Variables of a kernel's source stay when they were used last, as far as registers are there.",
+    help="Variables of a source stay when they were used last, as far as registers are there.",
 )
 @click.option("-x", "scripts", multiple=True, metavar="FILE", help="Carry out the commands of a file, then end.")
 @click.option("-e", "lines", multiple=True, metavar="COMMAND", help="Carry out a command, then end.")

@@ -76,7 +76,7 @@ def prepare(file: str, isa_name: str | None, variant: str | None, options: Optio
     isa_name, variant = machine_of(project, isa_name, variant)
     source = run_.load_source(
         data, shown(file), isa_name, variant, options["chip"], options["kernel"], named=True,
-        defines=macros(options["macros"]), folders=options["folders"], kept=options.get("kept", False),
+        defines=macros(options["macros"]), folders=options["folders"], debug_build=options.get("debug_build", False),
     )  # fmt: skip
     if project is not None:
         from isakit.description import Module

@@ -219,11 +219,12 @@ def load_source(
     named: bool = False,
     defines: Mapping[str, str] | None = None,
     folders: Sequence[str] = (),
-    kept: bool = False,
+    debug_build: bool = False,
 ) -> Module | Program:
-    """Load the program in a file's content, as `run` does; `named`: with the places of its variables, `kept` for long.
+    """Load the program in a file's content, as `run` does; `named`: with the places of its variables.
 
-    `defines` (macros) and `folders` (of included files) are for sources in C and shaders.
+    `debug_build`: one for debuggers, in which these keep their values. `defines` (macros) and `folders` (of included
+    files) are for sources in C and shaders.
     Raises IsakitError.
     """
     from isakit.asm import declared
@@ -237,14 +238,14 @@ def load_source(
         data = text_of(data).encode()
     language = language_of(path)
     if language is not None and b"\0" not in data:
-        return compiled_source(text_of(data), path, language, variant or chip, named, defines, folders, kept)
+        return compiled_source(text_of(data), path, language, variant or chip, named, defines, folders, debug_build)
     if defines or folders:
         raise IsakitError(f"{path}: -D and -I are for sources in C and texts of shaders")
     if _is_ptx(data):
         from isakit.compile import compile_ptx
-        from isakit.compile.debug_records import debug_build
+        from isakit.compile.debug_records import as_debug_build
 
-        text = debug_build(text_of(data)) if kept else text_of(data)
+        text = as_debug_build(text_of(data)) if debug_build else text_of(data)
         return compile_ptx(text, variant or chip, path=path, named=named).module
     binary = data[:1] == b"\x7f"  # an ELF file may hold a source text
     if not binary and _SOURCE.search(data) and not data.lstrip().startswith(b"architecture"):

@@ -282,9 +282,9 @@ def without_marks(ptx: str) -> tuple[str, list[int]]:
     return "\n".join(out) + "\n", numbers
 
 
-def debug_build(ptx: str) -> str:
+def as_debug_build(ptx: str) -> str:
     """Return a text of PTX that says, as NVIDIA's compiler has it say, that it is for debuggers: variables stay."""
     return re.sub(r"^\s*\.target\s+[^\n/]*[\w]", r"\g<0>, debug", ptx, count=1, flags=re.MULTILINE)
 
 
-__all__ = ["debug_build", "marked", "without_headers", "without_marks"]
+__all__ = ["as_debug_build", "marked", "without_headers", "without_marks"]

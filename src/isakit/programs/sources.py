@@ -28,35 +28,35 @@ def ptx_of_source(
     variant: str | None = None,
     extra: Sequence[str] = (),
     named: bool = False,
-    kept: bool = False,
+    debug_build: bool = False,
 ) -> str:
     """Return the PTX of kernels in CUDA C, OpenCL C or Python, for a chip.
 
     `path` names the text in messages and lines; where it is a file, a compiler of C reads that in place of the text,
     so that files beside it are found. `extra` are options for that compiler; `named`: with marks of the values of
-    variables, `kept`: as a debug build. Raises CompileError, and NoCompilerError where C needs a compiler.
+    variables, `debug_build`: one for debuggers. Raises CompileError, and NoCompilerError where C needs a compiler.
     """
     if language == "python":
         from isakit.compile.python import compile_text
 
-        return compile_text(text, path, named, kept)[0]
+        return compile_text(text, path, named, debug_build)[0]
     from isakit.compile.c import compile_c
 
     arch = int(VARIANT_TO_ARCH.get(variant or "", "sm_13").removeprefix("sm_"))
     given = None if Path(path).is_file() else text
-    return compile_c(path, given, language, extra, arch=arch, named=named, kept=kept)
+    return compile_c(path, given, language, extra, arch=arch, named=named, debug_build=debug_build)
 
 
 def compiled_source(
     text: str | bytes, path: str, language: str, variant: str | None = None, named: bool = False,
-    macros: Mapping[str, str] | None = None, folders: Sequence[str] = (), kept: bool = False,
+    macros: Mapping[str, str] | None = None, folders: Sequence[str] = (), debug_build: bool = False,
 ) -> Module:  # fmt: skip
     """Return the module of a source text in a language of `ENDINGS`, for a chip; a shader has no choice of one.
 
     Bytes are a shader as SPIR-V.
 
-    Its programs have line tables; `named`: with the places of variables, which `kept` has kernels keep for longer. Of C
-    and shaders `macros` are defined, and files are included from `folders`, too.
+    Its programs have line tables; `named`: with the places of variables, which keep their values for longer in a
+    `debug_build`. Of C and shaders `macros` are defined, and files are included from `folders`, too.
     Raises CompileError where something of it does not compile.
     """
     if (macros or folders) and (isinstance(text, bytes) or language == "python"):
@@ -69,13 +69,14 @@ def compiled_source(
         from isakit.compile.shading.compiled import beside, compile_shader
 
         return compile_shader(text, language=language, path=path, defines=macros or {},
-                              resolver=beside(path, [os.path.abspath(f) for f in folders]), named=named)  # fmt: skip
+                              resolver=beside(path, [os.path.abspath(f) for f in folders]),
+                              named=named, debug_build=debug_build)  # fmt: skip
     if language not in KERNEL_ENDINGS.values():
         raise IsakitError(f"there is no source language {language!r}")
     from isakit.compile import compile_ptx
 
     extra = [*(f"-I{os.path.abspath(f)}" for f in folders), *(f"-D{n}={v}" for n, v in (macros or {}).items())]
-    ptx = ptx_of_source(text, path, language, variant, extra, named, kept)
+    ptx = ptx_of_source(text, path, language, variant, extra, named, debug_build)
     return compile_ptx(ptx, variant, path=path, origin=text).module
 
 

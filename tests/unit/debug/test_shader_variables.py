@@ -18,7 +18,7 @@ from isakit.debug.source_variables import OPTIMISED_OUT
 from isakit.debug.terminal import Commands
 from isakit.errors import IsakitError
 from isakit.line_table import VariableRange, pack, unpack
-from isakit.runtime.usse import BoundShader
+from isakit.runtime.usse import BoundShader, run
 
 State = dict[str, float]
 SCALARS, HALVES, VECTORS = ("a", "b"), ("h",), ("v", "w")
@@ -123,8 +123,10 @@ def value(s: State, operand: str) -> float:
     return s[operand] if operand in s else float(operand)
 
 
-def session_of(text: str, first: list[list[int]], count: float) -> Session:
-    shader = build_shader(text, language="cg", stage="fragment", target="f32x4", named=True).shader
+def session_of(text: str, first: list[list[int]], count: float, debug_build: bool = False) -> Session:
+    shader = build_shader(
+        text, language="cg", stage="fragment", target="f32x4", named=True, debug_build=debug_build
+    ).shader
     bound = BoundShader(shader, {"scale": 2}, {}, {}, DEFAULT, 1_000_000)
     grid, given = bound.grid({}, {"texcoord0": first, "texcoord1": [[count]]}, None, None)
     machine = bound.machine(given, None, 0, grid.lanes)
@@ -137,8 +139,9 @@ def shown(session: Session) -> State:
     return {p.name: float(p.text) for p in found if p.text != OPTIMISED_OUT and not p.name.startswith("t")}
 
 
+@pytest.mark.parametrize("debug_build", [False, True])
 @pytest.mark.parametrize("seed", range(12))
-def test_what_is_shown_is_a_state_of_the_source(seed: int) -> None:
+def test_what_is_shown_is_a_state_of_the_source(seed: int, debug_build: bool) -> None:
     program = Written(seed)
     first, count = [5, -2, 7], 1 + seed % 3
     s: State = {"scale": 2, "count": count, **{f"first.{c}": n for c, n in zip("xyz", first, strict=True)}}
@@ -147,7 +150,7 @@ def test_what_is_shown_is_a_state_of_the_source(seed: int) -> None:
         s[name] = number
         wanted.append(dict(s))
     program.run(s, wanted)
-    session = session_of(program.text, [first], count)
+    session = session_of(program.text, [first], count, debug_build)
     at = seen = 0
     while not session.finished:
         now = shown(session)
@@ -164,6 +167,42 @@ def test_code_without_names_is_the_code_with_names(seed: int) -> None:
     text = Written(seed).text
     assert build_shader(text, language="cg", stage="fragment", named=True).data == build_shader(
         text, language="cg", stage="fragment").data  # fmt: skip
+
+
+UNUSED = """float4 main(float3 first : TEXCOORD0, float count : TEXCOORD1, uniform float scale) : COLOR
+{
+    float idle = first.y + scale;
+    float3 wide = first * count;
+    float brief = wide.x + 1;
+    float sum = brief * brief;
+    for (int k = 0; k < count; k++) sum = sum + first.z;
+    brief = sum - 1;
+    return float4(sum, sum, scale, 1);
+}
+"""
+
+
+def test_variables_of_a_debug_build_have_values_when_nothing_reads_them_any_more() -> None:
+    wanted = {"idle": "4", "wide": "{5, 10, 15}", "brief": "50", "sum": "51"}
+    stops = ["b <text>:9", "c", "info locals"]
+    build = Commands(session_of(UNUSED, [[1, 2, 3]], 5, debug_build=True))
+    assert wanted.items() <= dict(line.split(" = ", 1) for line in said(build, *stops) if " = " in line).items()
+    others = dict(
+        line.split(" = ", 1) for line in said(Commands(session_of(UNUSED, [[1, 2, 3]], 5)), *stops) if " = " in line
+    )
+    assert OPTIMISED_OUT in (others["idle"], others["brief"])
+
+
+@pytest.mark.parametrize("seed", range(0, 40, 5))
+def test_a_debug_build_computes_the_same(seed: int) -> None:
+    results: list[list[float]] = []
+    for debug_build in (False, True):
+        shader = build_shader(
+            Written(seed).text, language="cg", stage="fragment", target="f32x4", debug_build=debug_build
+        ).shader
+        varyings = {"texcoord0": [[5, -2, 7]], "texcoord1": [[2]]}
+        results.append(run(shader, varyings=varyings, uniforms={"scale": 2}).color[0].tolist())
+    assert results[0] == results[1]
 
 
 LIGHT = """struct Lamp { float3 at; float range; };

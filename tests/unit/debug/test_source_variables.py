@@ -139,8 +139,8 @@ def states(body: str, n: int) -> list[dict[str, int]]:
     return seen
 
 
-def session_of(body: str, n: int, kept: bool = False) -> Session:
-    ptx = compile_text(HEAD + body, "k.py", named=True, kept=kept)[0]
+def session_of(body: str, n: int, debug_build: bool = False) -> Session:
+    ptx = compile_text(HEAD + body, "k.py", named=True, debug_build=debug_build)[0]
     kernel = Device("gt200").load(compile_ptx(ptx, "gt200", path="k.py", origin=HEAD + body).module)["kernel"]
     machine = kernel.machine(1, 1, [n, np.zeros(64, np.int32)])
     return Session(machine, kernel.info.program)
@@ -151,14 +151,14 @@ def shown(session: Session) -> dict[str, int]:
     return {name: int(text) for name, text in found.items() if name not in ("out", "_")}
 
 
-@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("debug_build", [False, True])
 @pytest.mark.parametrize("n", [1, 7])
 @pytest.mark.parametrize("name", KERNELS)
-def test_what_is_shown_is_a_state_of_the_source(name: str, n: int, kept: bool) -> None:
-    if name == "bits" and not kept:
+def test_what_is_shown_is_a_state_of_the_source(name: str, n: int, debug_build: bool) -> None:
+    if name == "bits" and not debug_build:
         pytest.skip("LLVM's records are of other values there, once it knows which bits matter")
     wanted = states(KERNELS[name], n)
-    session = session_of(KERNELS[name], n, kept)
+    session = session_of(KERNELS[name], n, debug_build)
     at = seen = 0
     while not session.finished:
         now = shown(session)
@@ -173,7 +173,7 @@ def test_what_is_shown_is_a_state_of_the_source(name: str, n: int, kept: bool) -
 @pytest.mark.parametrize("n", [1, 7])
 @pytest.mark.parametrize("name", KERNELS)
 def test_a_debug_build_shows_variables_after_their_last_use(name: str, n: int) -> None:
-    session = session_of(KERNELS[name], n, kept=True)
+    session = session_of(KERNELS[name], n, debug_build=True)
     always = set(re.findall(r"^    (\w+) = ", KERNELS[name], re.MULTILINE))
     while True:
         before = shown(session)
@@ -188,7 +188,7 @@ def test_a_debug_build_shows_variables_after_their_last_use(name: str, n: int) -
 def test_a_debug_build_takes_no_more_registers_than_blocks_have() -> None:
     names = [f"v{k}" for k in range(60)]
     body = "\n".join(["", *(f"    {v} = out[{k}]\n    out[{v}] = 1" for k, v in enumerate(names))])
-    ptx = compile_text(f"{HEAD}{body}\n", "k.py", kept=True)[0]
+    ptx = compile_text(f"{HEAD}{body}\n", "k.py", debug_build=True)[0]
     used = {chip: compile_ptx(ptx, chip).module["kernel"].registers for chip in ("g80", "gt200")}
     plain = compile_ptx(compile_text(f"{HEAD}{body}\n", "k.py")[0], "gt200").module["kernel"].registers
     assert used["g80"] <= max(16, plain)
@@ -207,9 +207,9 @@ def test_a_debug_build_of_c_shows_variables_to_the_end_of_the_kernel() -> None:
         int t = a * 3;
         out[threadIdx.x] = b + (t + b);
     }"""
-    session = _session_of_c(text, (32, 1), 9, kept=True)
+    session = _session_of_c(text, (32, 1), 9, debug_build=True)
     assert shown(session).items() >= {"a": 1, "f": 1, "s": 3, "b": 6, "t": 3}.items()
-    ptx = compile_c("k.cu", text, kept=True)
+    ptx = compile_c("k.cu", text, debug_build=True)
     assert ".target sm_13, debug" in ptx
     assert "call" not in ptx
 
@@ -326,9 +326,9 @@ def test_arrays_of_two_axes_have_two_indices() -> None:
             session.evaluate(wrong)
 
 
-def _session_of_c(text: str, block: tuple[int, int], line: int, kept: bool = False) -> Session:
+def _session_of_c(text: str, block: tuple[int, int], line: int, debug_build: bool = False) -> Session:
     """A kernel of CUDA C in one block, whose last warp is behind the barrier before a line."""
-    module = compile_ptx(compile_c("k.cu", text, named=True, kept=kept), path="k.cu").module
+    module = compile_ptx(compile_c("k.cu", text, named=True, debug_build=debug_build), path="k.cu").module
     loaded = Device().load(module)
     kernel = loaded[next(iter(loaded))]
     session = Session(kernel.machine(1, block, [np.zeros(64, np.float32)]), kernel.info.program)
@@ -457,5 +457,5 @@ def test_where_no_variables_are_known_the_option_that_keeps_them_is_named() -> N
 @needs_clang
 def test_a_debug_build_of_opencl_knows_its_variables_as_own() -> None:
     text = "__kernel void k(__global int *out) { int i = get_global_id(0); out[i] = min(i, 3); }"
-    names = {v.name for v in compile_ptx(compile_c("k.cl", text, kept=True)).module["k"].lines.variables}
+    names = {v.name for v in compile_ptx(compile_c("k.cl", text, debug_build=True)).module["k"].lines.variables}
     assert names == {"out", "i"}

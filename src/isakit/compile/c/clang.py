@@ -20,7 +20,7 @@ from isakit.compile.c.advice import advice
 from isakit.compile.c.bounded import ANYBODYS, OWN, Finished, run
 from isakit.compile.c.nvrtc import compile_cuda, find_nvrtc
 from isakit.compile.c.standalone import MACROS, standalone
-from isakit.compile.debug_records import debug_build, marked, without_headers
+from isakit.compile.debug_records import as_debug_build, marked, without_headers
 from isakit.compile.lockstep import LIMITS, marked_shared, unmarked
 from isakit.compile.python.llvm import promoted
 from isakit.errors import CompileError, Diagnostic, IsakitError
@@ -194,12 +194,12 @@ def compile_c(
     alone: bool = False,
     arch: int = 13,
     named: bool = False,
-    kept: bool = False,
+    debug_build: bool = False,
 ) -> str:
     """Compile a CUDA C (`cuda`) or OpenCL C (`opencl`) file to PTX; the language follows from the name's ending.
 
     `extra` are options for the compiler, as clang spells them; `arch`: the architecture a CUDA C text is for, 10 to 13.
-    `named`: with marks where variables get values (`compile.debug_records`); `kept`: as a debug build, too.
+    `named`: with marks where variables get values (`compile.debug_records`); `debug_build`: one for debuggers, too.
     With `alone`, the text may be anybody's: it can name no file, and the compiler is shut in and bounded more closely.
     Raises CompileError with the compiler's messages, NoCompilerError where there is none.
     """
@@ -226,21 +226,21 @@ def compile_c(
             options += [f"-U{name}" for name in MACROS]
             options += ["-Wno-builtin-macro-redefined", "-fdebug-compilation-dir=."]
         command = [*found.command, *options, *COMMON, *LIMITS, *extra, "-S", "-emit-llvm", "-o", "-"]
-        command += NAMED if named or kept else []
-        got = _run([*command, *(UNSEEN if kept else []), source], folder, alone)
+        command += NAMED if named or debug_build else []
+        got = _run([*command, *(UNSEEN if debug_build else []), source], folder, alone)
         ir = got.output
-        if kept and not got.status and not got.bound and (ir := promoted(got.output)) is None:
+        if debug_build and not got.status and not got.bound and (ir := promoted(got.output)) is None:
             got = _run([*command, source], folder, alone)
             ir = got.output
         if not got.status and not got.bound:
-            (folder / "device.ll").write_text(for_code_generator(ir, named or kept), "utf-8")
+            (folder / "device.ll").write_text(for_code_generator(ir, named or debug_build), "utf-8")
             got = _run([*machine_command(found, extra, language), "-o", "-", "device.ll"], folder, alone)
     if got.bound:
         raise CompileError([Diagnostic(1, 1, f"the compiler {got.bound}", path=path)])
     if got.status:
         raise CompileError(messages(got.errors, path, source))
     ptx = unmarked(got.output, ir)
-    ptx = debug_build(ptx) if kept else ptx
+    ptx = as_debug_build(ptx) if debug_build else ptx
     return for_arch(ptx, arch) if language == "cuda" else ptx
 
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from isakit.compile.ir import Block, Function, Ins, IrValue, Mark
 from isakit.compile.ops import PHI
 from isakit.flow.graph import FlowGraph
 
-_Values = tuple[IrValue, ...]
+
+class _Values(NamedTuple):
+    """What a mark says: its values, and the element of a vector that is meant."""
+
+    values: tuple[IrValue, ...]
+    channel: int
+
+
 _Known = dict[str, _Values]
 """Variables whose value is known, by their names."""
 
@@ -33,18 +42,18 @@ class _Meetings:
             changed = False
             for b in self.blocks:
                 now = self.entering(b)
-                now |= {mark.name: tuple(mark.values) for mark in b.marks}
-                now = {name: values for name, values in now.items() if values}
+                now |= {mark.name: _Values(tuple(mark.values), mark.channel) for mark in b.marks}
+                now = {name: known for name, known in now.items() if known.values}
                 if now != self.leaving.get(b):
                     self.leaving[b], changed = now, True
         for b in self.blocks:
             ways = [self.leaving[p] for p in b.preds]
             met = {n: v for n, v in self.entering(b).items() if any(way[n] != v for way in ways)}
-            for name, values in met.items():
+            for name, known in met.items():
                 for k, phi in enumerate(self.made.get((b, name), ())):
-                    phi.args, phi.block = [way[name][k] for way in ways], b
+                    phi.args, phi.block = [way[name].values[k] for way in ways], b
                     b.phis.append(phi)
-                b.marks.insert(0, Mark(0, name, self.types[name], list(values)))
+                b.marks.insert(0, Mark(0, name, self.types[name], list(known.values), known.channel))
 
     def entering(self, b: Block) -> _Known:
         """Return what is known where a block begins; ways that were not looked at yet say nothing."""
@@ -52,22 +61,24 @@ class _Meetings:
         out: _Known = {}
         for name in ways[0][1] if ways else ():
             found = [(k, way[name]) for k, way in ways if name in way]
-            if len(found) == len(ways) and len({len(values) for _, values in found}) == 1:
-                values = found[0][1] if len({v for _, v in found}) == 1 else self.met(b, name, found)
-                out |= {name: values} if values else {}
+            shapes = {(tuple(v.kind for v in known.values), known.channel) for _, known in found}
+            if len(found) == len(ways) and len(shapes) == 1:
+                first = found[0][1]
+                values = first.values if len({known for _, known in found}) == 1 else self.met(b, name, found)
+                out |= {name: _Values(values, first.channel)} if values else {}
         return out
 
-    def met(self, b: Block, name: str, found: list[tuple[int, _Values]]) -> _Values:
+    def met(self, b: Block, name: str, found: list[tuple[int, _Values]]) -> tuple[IrValue, ...]:
         """Return the values of phis of a variable that has others on some ways; () where there are none."""
         made = self.made.get((b, name))
         if made is None:
-            columns = [[(k, values[n]) for k, values in found] for n in range(len(found[0][1]))]
+            columns = [[(k, known.values[n]) for k, known in found] for n in range(len(found[0][1].values))]
             own = [next((i.out for i in b.phis if all(i.args[k] is v for k, v in column)), None) for column in columns]
             if all(own):
                 return tuple(v for v in own if v is not None)
             if not self.f.debugged:
                 return ()
-            made = self.made[b, name] = [Ins(PHI, [], (v.kind,), b.loc) for v in found[0][1]]
+            made = self.made[b, name] = [Ins(PHI, [], (v.kind,), b.loc) for v in found[0][1].values]
         return tuple(i.out for i in made)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from isakit.compile.builder import IrBuilder
 from isakit.compile.ir import Block, Const, Function, Ins, IrOp, IrValue, NoAttributes, Operation
@@ -309,8 +309,15 @@ _ALL = (0, 1, 3, 7, 15)
 
 
 def narrow_vectors(f: Function) -> None:
-    """Narrow operations of which some channels are never read; the others move together."""
-    needed = _channels_needed([i for b in f.blocks for i in (*b.phis, *b.ins)])
+    """Narrow operations of which some channels are never read; the others move together.
+
+    In a debug build those count as read that a variable has.
+    """
+    shown: dict[IrValue, int] = {}
+    for mark in (mark for b in f.blocks for mark in b.marks) if f.debugged else ():
+        for v, channel in (_origin(v, mark.channel) for v in mark.values):
+            shown[v] = shown.get(v, 0) | 1 << channel
+    needed = _channels_needed([i for b in f.blocks for i in (*b.phis, *b.ins)], shown)
     replaced: dict[IrValue, IrValue] = {}
     for b in f.blocks:
         for mark in b.marks:
@@ -332,9 +339,12 @@ def narrow_vectors(f: Function) -> None:
     replace(f, replaced)
 
 
-def _channels_needed(order: Sequence[Ins]) -> dict[IrValue, int]:
-    """Return which channels of each value are read, as masks, for operations in the order of the code."""
-    needed: dict[IrValue, int] = {}
+def _channels_needed(order: Sequence[Ins], shown: Mapping[IrValue, int]) -> dict[IrValue, int]:
+    """Return which channels of each value are read, as masks, for operations in the order of the code.
+
+    `shown` are those that are wanted for themselves.
+    """
+    needed = dict(shown)
     changed = True
     while changed:
         changed = False

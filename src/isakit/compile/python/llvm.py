@@ -9,7 +9,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from isakit.compile.debug_records import debug_build, marked
+from isakit.compile.debug_records import as_debug_build, marked
 from isakit.compile.lockstep import marked_shared, unmarked
 from isakit.errors import HostError, IsakitError, NotModelled
 
@@ -38,10 +38,10 @@ def _target() -> Any:
         raise NotModelled("this llvmlite's LLVM", f"it has no NVPTX target ({e})") from e
 
 
-def ptx_of(ir: str, optimize: int = 2, named: bool = False, kept: bool = False) -> str:
+def ptx_of(ir: str, optimize: int = 2, named: bool = False, debug_build: bool = False) -> str:
     """Return the PTX of a module of LLVM IR; `named`: marks say where variables change (`compile.debug_records`).
 
-    `kept`: it is a debug build, whose variables have the values that the source gives them.
+    `debug_build`: it is one, whose variables have the values that the source gives them.
     """
     llvm = _library()
     machine = _target().create_target_machine(cpu=CPU, opt=optimize)
@@ -50,13 +50,13 @@ def ptx_of(ir: str, optimize: int = 2, named: bool = False, kept: bool = False) 
     options = llvm.create_pipeline_tuning_options(speed_level=3 if optimize else 0)
     options.loop_unrolling = True  # of the loops that say so, at level 3 up to 300 instructions and at 2 up to 150
     builder = llvm.create_pass_builder(machine, options)
-    passes = _promotion(llvm) if kept else builder.getModulePassManager()
+    passes = _promotion(llvm) if debug_build else builder.getModulePassManager()
     passes.run(module, builder)
-    if named or kept:
+    if named or debug_build:
         module = llvm.parse_assembly(marked(str(module)))
         module.verify()
     ptx = unmarked(machine.emit_assembly(module), ir)
-    return debug_build(ptx) if kept else ptx
+    return as_debug_build(ptx) if debug_build else ptx
 
 
 def promoted(ir: str) -> str | None:

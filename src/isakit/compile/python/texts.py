@@ -18,10 +18,12 @@ from isakit.errors import CompileError, Diagnostic
 _PACKAGE = "isakit"
 
 
-def compile_text(text: str, path: str, named: bool = False, kept: bool = False) -> tuple[str, dict[str, list[Param]]]:
+def compile_text(
+    text: str, path: str, named: bool = False, debug_build: bool = False
+) -> tuple[str, dict[str, list[Param]]]:
     """Return the PTX of the kernels of a Python text, and their parameters by name; `named`: with marks for variables.
 
-    `kept`: as a debug build, too.
+    `debug_build`: one for debuggers, too.
 
     Kernels are the functions at the top of the text that `isakit.kernel` decorates, whatever it is imported as.
     They see the functions at the top of the text, and its constants: names that get a number or a text by one
@@ -31,8 +33,8 @@ def compile_text(text: str, path: str, named: bool = False, kept: bool = False) 
     texts: list[str] = []
     params: dict[str, list[Param]] = {}
     for source in kernel_sources(text, path):
-        name, ir, given = translate(source, named or kept)
-        texts.append(ptx_of(ir, named=named, kept=kept))
+        name, ir, given = translate(source, named or debug_build)
+        texts.append(ptx_of(ir, named=named, debug_build=debug_build))
         params[name] = parameters(given)
     return one_text(texts), params
 

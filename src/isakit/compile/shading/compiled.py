@@ -45,6 +45,7 @@ class ShaderOptions(TypedDict, total=False):
     varyings: Mapping[str, str] | None
     resolver: Resolver | None
     named: bool
+    debug_build: bool
 
 
 def compile_shader(text: str | bytes, **options: Unpack[ShaderOptions]) -> Shader:
@@ -64,6 +65,7 @@ def compile_shader(text: str | bytes, **options: Unpack[ShaderOptions]) -> Shade
         resolver: finds the files that the text includes: (name, path of the file that asks) to (path, text). Without
             it nothing is included.
         named: the line tables tell where the variables of the text are; the code is the same.
+        debug_build: they do, and a variable keeps its value until it gets another one, as far as registers are there.
 
     Returns:
         The module: it runs with `isakit.usse.run`, and its programs have line tables.
@@ -98,7 +100,8 @@ def build_shader(text: str | bytes, **options: Unpack[ShaderOptions]) -> ShaderB
         raise IsakitError(f"{stage!r} is not a stage; there are {' and '.join(STAGES)}")
     front = front_end(text, stage=stage, language=language, path=path, entry=options.get("entry", "main"),
                       target=target, defines=options.get("defines"), varyings=options.get("varyings"),
-                      resolver=options.get("resolver"), named=options.get("named", False))  # fmt: skip
+                      resolver=options.get("resolver"), named=options.get("named", False),
+                      debug_build=options.get("debug_build", False))  # fmt: skip
     return _finished(front, stage, language, path)
 
 

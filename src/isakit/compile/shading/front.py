@@ -83,6 +83,7 @@ def front_end(
     varyings: Mapping[str, str] | None = None,
     resolver: Resolver | None = None,
     named: bool = False,
+    debug_build: bool = False,
 ) -> Front:
     """Read a shader.
 
@@ -97,13 +98,16 @@ def front_end(
         varyings: semantics of inputs and outputs of GLSL between the programs, by name.
         resolver: finds included files; without it there are none.
         named: marks tell which values the variables of the text have.
+        debug_build: they do, and these values are computed though nothing else needs them.
 
     Raises CompileError with everything that is wrong.
     """
     sources = ShaderSources()
     try:
-        return _front(text, stage, LANGUAGES[language], path, entry, target, defines or {}, varyings or {}, resolver,
-                      sources, named)  # fmt: skip
+        front = _front(text, stage, LANGUAGES[language], path, entry, target, defines or {}, varyings or {}, resolver,
+                       sources, named or debug_build)  # fmt: skip
+        front.function.debugged = debug_build
+        return front
     except ShadingError as e:
         raise sources.failure([e]) from None
     except RecursionError:

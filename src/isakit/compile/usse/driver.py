@@ -9,9 +9,11 @@ from isakit.compile.check import verify
 from isakit.compile.ir import NOWHERE, AnyOp, Const, Function, IrValue, Loc
 from isakit.compile.lower.allocate import Allocation, OutOfRegistersError, allocate
 from isakit.compile.lower.form import MFunction, VReg
+from isakit.compile.lower.kept import keep_variables
 from isakit.compile.lower.liveness import BlockLiveness
 from isakit.compile.lower.tidy import lay_out_blocks, remove_empty_blocks
 from isakit.compile.passes.edges import jump_past_empty_blocks, merge_straight_blocks, split_critical_edges
+from isakit.compile.passes.meetings import meet_marks
 from isakit.compile.passes.schedule import RegisterNeeds, recompute, schedule_for_registers
 from isakit.compile.passes.ssa import construct_ssa
 from isakit.compile.passes.values import eliminate_common_subexpressions, eliminate_dead_code
@@ -50,9 +52,18 @@ from isakit.compile.vector_ops import (
 from isakit.errors import DefinitionError
 
 Pass = Callable[[Function], None]
+
+
+def meet_marks_for_debuggers(f: Function) -> None:
+    """Let variables of a debug build have values where ways meet, too."""
+    if f.debugged:
+        meet_marks(f)
+
+
 EARLY: tuple[Pass, ...] = (
     jump_past_empty_blocks,
     construct_ssa,
+    meet_marks_for_debuggers,
     predicate_discards,
     eliminate_common_subexpressions,
     merge_straight_blocks,
@@ -209,6 +220,8 @@ def _attempt(
     Wide values that find no internal register live in pairs of others: then everything is selected again, since other
     instructions read and write them; `evicted` remembers which, for another time. Raises RegisterPressureError.
     """
+    if f.debugged:  # the internal registers are too few to keep variables in
+        evicted |= {v for b in f.blocks for mark in b.marks for v in mark.values}
     target = UsseTarget(registers, RULES)
     pool = LiteralPool(room=literals.room)
     patience = PATIENCE[0]
@@ -230,8 +243,10 @@ def _attempt(
         raise _pressure(m, registers)
     literals.words = pool.words
     _check_defined(m)
+    if f.debugged:
+        keep_variables(m, lambda _, mark: s.registers_of(mark))
     try:
-        allocate(m, target)
+        allocate(m, target, room=target.general.count)
     except OutOfRegistersError:
         raise _pressure(m, registers) from None
     remove_empty_blocks(m)

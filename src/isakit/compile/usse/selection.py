@@ -31,7 +31,7 @@ from isakit.compile.usse.operands import (
     readable,
 )
 from isakit.compile.usse.program import LiteralPool, ProgramPlan
-from isakit.compile.usse.registers import Registers
+from isakit.compile.usse.registers import INTERNAL, Registers
 from isakit.compile.usse.target import UsseTarget
 from isakit.compile.vector_ops import (
     BITS,
@@ -264,6 +264,11 @@ class UsseSelection(Selection):
         elif v.ins is not None and v.ins.op in (*LAZY, JOIN):
             for a in v.ins.args:
                 yield from self.homes(a)
+
+    def registers_of(self, mark: Mark) -> list[VReg]:
+        """Return the registers that the values of a mark are in; the internal ones are too few to keep anything."""
+        homes = [home.v for v in mark.values for _, home in self.homes(v)]
+        return [v for v in homes if v.cls is not INTERNAL and not v.fixed]
 
     def result(self, i: Ins) -> Dest:
         """Return where the result of an operation goes."""

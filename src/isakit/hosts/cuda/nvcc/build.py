@@ -30,7 +30,7 @@ from isakit.compile.c.clang import (
     machine_command,
     messages,
 )
-from isakit.compile.debug_records import debug_build
+from isakit.compile.debug_records import as_debug_build
 from isakit.compile.lockstep import LIMITS, unmarked
 from isakit.compile.python.llvm import promoted
 from isakit.errors import CompileError, HostError, IsakitError, NoSuchFile
@@ -242,7 +242,7 @@ class _Build:
         if self.dry:
             return ""
         ptx = for_arch(unmarked(out.read_text("utf-8"), ir), arch)
-        return debug_build(ptx) if named else ptx
+        return as_debug_build(ptx) if named else ptx
 
     def _fast(self) -> list[str]:
         """Return options for how exact divisions are, and whether functions are those of the chip."""
