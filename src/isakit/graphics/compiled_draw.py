@@ -291,12 +291,7 @@ class _Batches:
 class _Work:
     """The batches of a draw, and what has been done of it."""
 
-    def __init__(
-        self,
-        d: DrawArguments,
-        engine: StageEngine,
-        functions: _Functions,
-    ) -> None:
+    def __init__(self, d: DrawArguments, engine: StageEngine, functions: _Functions) -> None:
         self.engine, self.drawing, self.functions = engine, d, functions
         self.stop: Array = np.zeros(1, np.int32)
         self.covered = d.quads.covered.reshape(-1)
