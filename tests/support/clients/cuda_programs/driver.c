@@ -309,11 +309,12 @@ static void *shared_context;
 static void *visitor(void *p)
 {
     void *now = p;
-    Address d;
+    Address d, freed;
     OK(cuCtxGetCurrent(&now)); EXPECT(now == 0, 1); EXPECT(cuMemAlloc_v2(&d, 64), 201); EXPECT(cuCtxPopCurrent_v2(&now), 201);
     OK(cuCtxPushCurrent_v2(shared_context));
-    OK(cuMemAlloc_v2(&d, 64)); OK(cuMemsetD32_v2(d, (unsigned)(uintptr_t)p, 16));
+    OK(cuMemAlloc_v2(&d, 64)); OK(cuMemAlloc_v2(&freed, 64)); OK(cuMemsetD32_v2(d, (unsigned)(uintptr_t)p, 16));
     OK(cuCtxPopCurrent_v2(&now)); EXPECT(now == shared_context, 1); EXPECT(cuCtxSynchronize(), 201);
+    OK(cuMemFree_v2(freed)); EXPECT(cuMemFree_v2(freed), 1);
     return (void *)(uintptr_t)d;
 }
 static void migration(void)

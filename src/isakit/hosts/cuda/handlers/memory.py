@@ -35,7 +35,7 @@ def driver_malloc(s: Session, size: int) -> int:
 
 @handler("cuMemFree", "cuMemFree_v2")
 def driver_free(s: Session, address: int) -> None:
-    s.context()
+    # With any context current, or none: the address says whose memory it is (NVIDIA/cuda-python, pull request 2750).
     s.heap.free(address)
 
 
