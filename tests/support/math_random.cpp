@@ -53,7 +53,7 @@ static Wide erfc_inverse(Wide q, Wide y)
 static Wide bessel(Wide x, Wide (*wide)(Wide), __float128 (*wider)(__float128))
 {
     Wide y = wide(x);
-    return x != x || fabsl(y) > 0.02L || fabsl(x) < 1 || fabsl(x) > 8 ? y : (Wide)wider((__float128)x);
+    return x != x || fabsl(y) > 0.02L || fabsl(x) < 0.5L || fabsl(x) > 8 ? y : (Wide)wider((__float128)x);
 }
 
 template <class T> struct Bits;

@@ -1,10 +1,16 @@
-"""Launches of stages that a thread keeps from one draw to the next; they hold textures and targets."""
+"""What is kept from one draw to the next: launches of stages, by thread, which hold textures and targets.
+
+What is no longer kept goes back to the system: `return_freed_memory`.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import cache
 from typing import TypeVar, cast
 
 T = TypeVar("T")
@@ -36,3 +42,21 @@ def keep(key: object, some: object) -> None:
 def forget() -> None:
     """Forget the launches this thread has kept, which would keep the memory of a closed card alive."""
     _own.launches.clear()
+
+
+@cache
+def _trim() -> Callable[[int], int] | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    found: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it
+    return found
+
+
+def return_freed_memory() -> None:
+    """Let the C library give pages to the system that are free again.
+
+    It keeps them otherwise, in an arena for each thread: gigabytes after some hundred programs.
+    """
+    trim = _trim()
+    if trim is not None:
+        trim(0)

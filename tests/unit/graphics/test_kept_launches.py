@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import platform
 import signal
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -13,6 +16,7 @@ pytest.importorskip("llvmlite")
 
 from isakit.graphics import compiled_stage
 from isakit.graphics.draw_state import DrawState
+from isakit.graphics.kept_launches import return_freed_memory
 from isakit.graphics.pipeline import FEW_LANES
 from isakit.graphics.stage_engine import StageEngine
 from isakit.tesla import FragmentShader, Pipeline, VertexShader
@@ -142,3 +146,19 @@ def test_what_a_signal_handler_raises_in_a_short_draw_waits_for_its_end() -> Non
     for mine, expected in zip(drawn("llvm", 6), wanted, strict=True):
         assert (mine[0] == expected[0]).all()
         assert mine[1] == expected[1]
+
+
+def _resident() -> int:
+    """Bytes of memory that this process has pages for."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have no malloc_trim")
+def test_memory_that_is_free_again_goes_back() -> None:
+    blocks = [bytes(2000) for _ in range(60_000)]
+    kept = blocks[::100]
+    before = _resident()
+    del blocks
+    return_freed_memory()
+    assert kept
+    assert before - _resident() > 60_000_000

@@ -17,6 +17,7 @@ from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
 from isakit.graphics.assembly import Attribute, Input
 from isakit.graphics.draw_state import DrawState, DrawStats
+from isakit.graphics.kept_launches import return_freed_memory
 from isakit.graphics.merge import RenderTarget
 from isakit.graphics.pipeline import Pipeline
 from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
@@ -177,6 +178,7 @@ class Drawing:
         self._settings: OrderedDict[tuple[int, ...], DrawSetting] = OrderedDict()
         self._setting: DrawSetting
         self._words: tuple[int, ...] = ()
+        self._dropped = 0
         self.pipeline: Pipeline = self.switch_pipeline(Pipeline)
         self.stream = StreamOutput(engine)
         self.frame = self.draws = 0
@@ -232,6 +234,9 @@ class Drawing:
         self._words = words
         if len(self._settings) > MOST_SETTINGS:
             self._settings.popitem(last=False)
+            self._dropped += 1
+            if self._dropped % MOST_SETTINGS == 0:
+                return_freed_memory()
         return found
 
     def _is_current(self, s: DrawSetting) -> bool:
