@@ -50,6 +50,7 @@ PLACES: dict[tuple[str, str], tuple[int, str]] = {
     ("export/lexing.py", "compile"): (1, RECORDS),
     ("export/lexing.py", "exec"): (1, RECORDS),
     ("export/listing_library.py", "CDLL"): (3, "compiled from the records, in a wheel or in the cache; twice the type"),
+    ("graphics/kept_launches.py", "CDLL"): (1, "the C library of the process"),
     ("hosts/cuda/nvcc/build.py", "run"): (1, "the compiler and the linker, for the files of the command"),
     ("hosts/cuda/program.py", "Popen"): (1, CHOSEN),
     ("hosts/cuda/program.py", "run"): (1, "ldconfig, asked for the libraries of the system"),

@@ -1,6 +1,6 @@
-"""What is kept from one draw to the next: launches of stages, by thread, which hold textures and targets.
+"""Launches of stages that a thread keeps from one draw to the next; they hold textures and targets.
 
-What is no longer kept goes back to the system: `return_freed_memory`.
+Memory of what is no longer kept goes back to the system: `return_freed_memory`.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ class _Parts(NamedTuple):
 
 
 class _Memory:
-    """What is known of the kernels of a document, whose texts it outlives: mistakes by the texts of kernels.
+    """Findings about the kernels of a document, whose texts they outlive: mistakes by the texts of kernels.
 
     Attributes:
         outside: the text outside of kernels that the mistakes hold for.

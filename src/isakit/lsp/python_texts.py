@@ -49,7 +49,7 @@ _Told = list[tuple[int, Diagnostic]]
 
 
 class _Memory:
-    """What is known of a document, whose texts it outlives.
+    """Findings about a document, whose texts they outlive.
 
     Attributes:
         blocks: statements by their texts.

@@ -10,7 +10,7 @@ from isakit.flow.graph import FlowGraph
 
 
 class _Values(NamedTuple):
-    """What a mark says: its values, and the element of a vector that is meant."""
+    """The statement of a mark: its values, and the element of a vector that is meant."""
 
     values: tuple[IrValue, ...]
     channel: int

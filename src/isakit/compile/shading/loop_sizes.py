@@ -1,4 +1,4 @@
-"""How much a loop grows where it is taken apart into its turns: what is known of that before anything is lowered."""
+"""The growth of loops that are taken apart into their turns, as far as it is known before anything is lowered."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ lessequal greater greaterequal equal notequal sample bias lod bias4 lod4 project
 VECTOR_FUNCTIONS = frozenset(_SHORT.split())
 """Functions of about one instruction for each vector."""
 SAMPLERS_ALONE = 1 << 20
-"""What an index costs that has to be known: which sampler is read stands in the instruction."""
+"""The cost of an index that has to be known: which sampler is read stands in the instruction."""
 _INCLUDED = {"<": 0, ">": 0, "!=": 0, "<=": 1, ">=": 1}
 
 
@@ -54,7 +54,7 @@ class LoopSize(NamedTuple):
 
     @property
     def pays(self) -> bool:
-        """Whether a loop that has this size in all its turns is better taken apart."""
+        """True for a loop that is better taken apart where all its turns have this size."""
         return self.operations - self.indexing <= LARGEST_UNROLLED
 
 

@@ -18,7 +18,7 @@ class LiteralPool:
         self.words = list(words)
         self.room = room
         self._known: dict[tuple[Values, str], int] = {}
-        """Where values were found before."""
+        """Places where values were found before."""
 
     def place(self, values: Values, ty: str) -> tuple[int, tuple[int, ...]] | None:
         """Return (word, elements) of some values, None if there is no room; the word is the even one before them.
