@@ -466,7 +466,10 @@ __ISAKIT_DEVICE double acosh(double x)
 {
     double t = x - 1.0;
     if (t < 0.0) return __builtin_nan("");
-    return x > 1.0e18 ? log(x) + 0.69314718055994529 : log1p(t + sqrt(2.0 * t + t * t));
+    if (t == 0.0) return 0.0;
+    if (x > 1.0e18) return log(x) + 0.69314718055994529;
+    double v = fma(t, t, 2.0 * t), s = sqrt(v), u = t + s, lost = (t - (u - s)) + fma(-s, s, v) / (2.0 * s);
+    return log1p(u) + lost / (1.0 + u);
 }
 __ISAKIT_DEVICE double atanh(double x)
 {

@@ -87,7 +87,13 @@ __attribute__((device)) static __attribute__((noinline)) float lgammaf(float x)
     if (t > 0.5f) t = 1.0f - t;
     float half = 0.5f * __isakit_times_pi(t), s = __isakit_sin_part(half), c = __isakit_cos_part(half);
     /* gamma(-a) gamma(a) = pi / (a sin(pi a)), but for the sign */
-    return logf(3.14159274f / (a * (2.0f * s * c))) - __isakit_lgamma(a);
+    float q = 3.14159274f / (a * (2.0f * s * c));
+    if (a < 8.0f) return logf(q) - __isakit_lgamma(a);
+    /* both are larger than what is left of them near whole numbers: sums of two floats */
+    float l_low, l = __isakit_log_pair(a, &l_low), q_low, w = 1.0f / a, lost;
+    float p = __isakit_product(a - 0.5f, l - 1.0f, &lost), rest = lost + (a - 0.5f) * l_low;
+    float high = __isakit_log_pair(q, &q_low) - p;
+    return high + (q_low - (rest + (0.41893853f + w * (0.083333336f - w * w * 0.0027777778f))));
 }
 
 /* --- Bessel functions -------------------------------------------------------------------------------------------------- */
