@@ -37,7 +37,7 @@ from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit.machine_values import VARYING_WORDS
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 from isakit.machine.tesla.compiled.launch.host_assist import interruptible
-from isakit.machine.tesla.compiled.launch.warp_handover import lanes_of
+from isakit.machine.tesla.compiled.launch.warp_handover import lanes_of, masks_of
 from isakit.machine.tesla.compiled.launch.worker_context import address_of, aligned
 from isakit.machine.tesla.launch import Launch
 
@@ -206,31 +206,29 @@ class _Batches:
         self.lanes = 32 * room
         rows, table = fragment_rows(f.words, f.question.reads_depth, self.lanes)
         self.inputs, self.merger = f.inputs.job(), f.merger.job()
-        self.sample_depth = None if f.sample_depth is None else f.sample_depth.job()
+        self.sample_depth = None if f.sample_depth is None else (f.sample_depth, f.sample_depth.job())
+        self.jobs = [(f.inputs, self.inputs), (f.merger, self.merger)]
         for k in range(len(rows) - 1):
             self.inputs.set_slot(f"row{k}", rows[k])
         if f.question.reads_depth:
             self.merger.set_slot("z", rows[len(f.words)])
-            if self.sample_depth is not None:
-                self.sample_depth.set_slot("row0", rows[len(f.words)])
+        if self.sample_depth is not None:
+            self.sample_depth[1].set_slot("row0", rows[len(f.words)])
+            self.jobs.append(self.sample_depth)
         self.merger.set_slot("state_bytes", d.kernel.state_bytes)
         like = Stage(self.lanes, varyings=_Later(work, 0, 0), choices=d.choices)
         self.launch = StageLaunch(d.launch, d.kernel, like, no_memory(), room, table)
 
     def begin(self, work: _Work) -> None:
         """Set what is the same for all batches of a draw."""
-        d, f, self.work = work.drawing, work.functions, work
+        d, self.work = work.drawing, work
         self.launch.stopped_by(work.stop)
-        put_columns(self.inputs, f.inputs.slots, d.corners)
-        put_columns(self.merger, f.merger.slots, d.corners)
-        if self.sample_depth is not None and f.sample_depth is not None:
-            put_columns(self.sample_depth, f.sample_depth.slots, d.corners)
+        for function, job in self.jobs:
+            put_columns(job, function.slots, d.corners)
+            for name, value in zip(("x", "y", "primitive"), work.places, strict=True):
+                job.set_slot(name, value)
         put_state(self.merger, d.state, d.targets, d.depth)
         put_depth_range(self.merger, d.depth_range)
-        for name, value in zip(("x", "y", "primitive"), work.places, strict=True):
-            for job in (self.merger, self.inputs, self.sample_depth):
-                if job is not None:
-                    job.set_slot(name, value)
 
     def shade(self, start: int, stop: int) -> StageMachine | None:
         """Run the program; returns None if the records hold its results, else the reference machine that ran it."""
@@ -269,7 +267,7 @@ class _Batches:
 
     def _merge_samples(self, m: Multisampling, start: int, groups: int) -> tuple[int, int]:
         """Merge each sample of a batch where it is covered; returns how many lanes were visible and samples passed."""
-        f, job = self.work.functions, self.merger
+        merger, job = self.work.functions.merger, self.merger
         lanes = self.launch.states.column(state_layout.VISIBLE)
         visible, passed = lanes.copy(), 0
         some = slice(start // 32, start // 32 + len(visible))
@@ -279,11 +277,12 @@ class _Batches:
                 continue
             for name, value in (("across", m.across), ("down", m.down), ("at_x", x), ("at_y", y)):
                 job.set_slot(name, value)
-            if self.sample_depth is not None and f.sample_depth is not None:
-                self.sample_depth.set_slot("dx", dx / 16)
-                self.sample_depth.set_slot("dy", dy / 16)
-                f.sample_depth.run(self.sample_depth.address, 0, groups, start // 4)
-            passed += f.merger.run(job.address, 0, groups, start // 4) & 0xFFFF_FFFF
+            if self.sample_depth is not None:
+                depth, at_sample = self.sample_depth
+                at_sample.set_slot("dx", dx / 16)
+                at_sample.set_slot("dy", dy / 16)
+                depth.run(at_sample.address, 0, groups, start // 4)
+            passed += merger.run(job.address, 0, groups, start // 4) & 0xFFFF_FFFF
         lanes[:] = visible
         return int(lanes_of(visible).sum()), passed
 
@@ -394,7 +393,7 @@ def _sample_masks(quads: Quads) -> Array:
     lanes = quads.samples.reshape(4 * len(quads), -1).T
     whole = np.zeros((len(lanes), -(-lanes.shape[1] // 32) * 32), bool)
     whole[:, : lanes.shape[1]] = lanes
-    return np.packbits(whole, axis=1, bitorder="little").view(np.uint32)
+    return masks_of(whole).reshape(len(whole), -1)
 
 
 def _padded(a: Array, room: int) -> Array:

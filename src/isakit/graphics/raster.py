@@ -342,8 +342,7 @@ def rasterize_lines(
     wide = max(1, round(width))
     if look_at is not None:
         look_at(_BOX_PIXELS * int(counts.sum()) * min(wide, max(bounds[2] - bounds[0], bounds[3] - bounds[1])))
-    number = np.repeat(n, counts)
-    offset = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
+    number, offset = members(counts)
     major = np.where(forward[number], first[number] + offset, last[number] - 1 - offset)
     if stipple is not None:
         factor, pattern, restarts = stipple
@@ -368,6 +367,12 @@ def rasterize_lines(
     x, y = np.where(is_steep, minor, major), np.where(is_steep, major, minor)
     ok = (x >= bounds[0]) & (x < bounds[2]) & (y >= bounds[1]) & (y < bounds[3])
     return pixels_in_quads(x[ok], y[ok], number[ok])
+
+
+def members(counts: Array) -> tuple[Array, Array]:
+    """Return for each member of groups of `counts` the number of its group, and its own number in that."""
+    group = np.repeat(np.arange(len(counts)), counts)
+    return group, np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def rectangle_triangles(ends: Array, width: float) -> list[Array]:

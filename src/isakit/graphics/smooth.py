@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.graphics.raster import Bounds, Quads, Stipple, pixels_in_quads
+from isakit.graphics.raster import Bounds, Quads, Stipple, members, pixels_in_quads
 
 LEAST = 1 / 512
 """Pixels with a smaller share, which 8 bits cannot show, have no fragment."""
@@ -47,11 +47,11 @@ def smooth_lines(
     steps = np.where(chosen, np.maximum(high[major] - low[major], 0), 0)
     height = np.minimum(np.ceil(2 * half).astype(np.int64) + 1, np.maximum(high[minor] - low[minor], 0))
     look_at(int((steps * height).sum()))
-    number, step = _counted(steps)
+    number, step = members(steps)
     here = low[number, axis[number]] + step
     middle = a[number, 1 - axis[number]] + (here + 0.5 - a[number, axis[number]]) * slope[number]
     first = np.maximum(np.floor(middle - half[number]).astype(np.int64), low[number, 1 - axis[number]])
-    group, offset = _counted(height[number])
+    group, offset = members(height[number])
     number, here, there = number[group], here[group], first[group] + offset
     inside = there < high[number, 1 - axis[number]]
     number, here, there = number[inside], here[inside], there[inside]
@@ -81,19 +81,13 @@ def smooth_points(centres: Array, sizes: Array, chosen: Array, bounds: Bounds, l
     high = np.clip(np.ceil(centres + reach), bounds[:2], bounds[2:]).astype(np.int64)
     across, down = (np.where(chosen, high[:, k] - low[:, k], 0) for k in (0, 1))
     look_at(_COLUMNS * int((across * down).sum()))
-    number, place = _counted(across * down)
+    number, place = members(across * down)
     x, y = low[number, 0] + place % across[number], low[number, 1] + place // across[number]
     column = x[:, None] + (np.arange(_COLUMNS) + 0.5) / _COLUMNS - centres[number, 0, None]
     half = np.sqrt(np.maximum((sizes[number] / 2)[:, None] ** 2 - column**2, 0))
     bottom = (y - centres[number, 1])[:, None]
     heights = np.minimum(half, bottom + 1) - np.maximum(-half, bottom)
     return _with_shares(x, y, number, np.maximum(heights, 0).mean(axis=1))
-
-
-def _counted(counts: Array) -> tuple[Array, Array]:
-    """Return the rows of a group for each of `counts` members, and the number of each member in its group."""
-    group = np.repeat(np.arange(len(counts)), counts)
-    return group, np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 def _band(distance: Array, half: Array | float, direction: Array) -> Array:
