@@ -87,13 +87,11 @@ def simplifies(*ops: IrOp[..., A]) -> Callable[[Rule[A]], Rule[A]]:
     return put
 
 
-def _constant(v: IrValue) -> int | None:
-    return v.value if isinstance(v, Const) else None
-
-
 def simplify(op: AnyOp, args: Args, attrs: Attrs) -> Better | None:
     """Return an equal value or a cheaper equal operation; None if there is neither."""
-    values = [_constant(a) for a in args]
+    if op.simplify is None and not all(type(a) is Const for a in args):
+        return None
+    values = [a.value if type(a) is Const else None for a in args]
     if args and None not in values:
         got = fold(op, [v for v in values if v is not None], attrs)
         if got is not None:

@@ -42,9 +42,10 @@ def constants(v: IrValue) -> list[int] | None:
     """Return the bits of all elements of a constant; None of what is not one."""
     if isinstance(v, Const):
         return [v.value]
-    if v.ins is not None and v.ins.op is JOIN and all(isinstance(a, Const) for a in v.ins.args):
-        return [a.value for a in v.ins.args if isinstance(a, Const)]
-    return None
+    if v.ins is None or v.ins.op is not JOIN:
+        return None
+    bits = [a.value for a in v.ins.args if isinstance(a, Const)]
+    return bits if len(bits) == len(v.ins.args) else None
 
 
 def vector_of(bits: Sequence[int], of: str) -> Better:
@@ -151,21 +152,19 @@ def _sign(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better 
 
 @simplifies(VMUL)
 def _mul(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better | None:
+    both = [constants(a) for a in args]
     of = element(args[0].kind)
-    for x, y in (args, args[::-1]):
-        bits = constants(y)
+    for x, bits in zip(args, both[::-1], strict=True):
         if bits is not None and all(b == ONE[of] for b in bits):
             return x
         if bits is not None and all(b == ONE[of] ^ SIGN[of] for b in bits):
             return VNEG, [x]
-    return _folded(op, args)
+    return _folded(op, of, both)
 
 
-def _folded(op: AnyOp, args: Args) -> Better | None:
-    """Return the result for constant arguments, unless one is too large for an f32."""
-    both = [constants(a) for a in args]
-    of = element(args[0].kind)
-    if of != "f32" or any(b is None for b in both):
+def _folded(op: AnyOp, of: str, both: list[list[int] | None]) -> Better | None:
+    """Return the result for constant arguments of type `of`, unless one is too large for an f32."""
+    if of != "f32" or None in both:
         return None
     out: list[int] = []
     for x, y in zip(*(_numbers(b) for b in both if b is not None), strict=True):
@@ -183,11 +182,12 @@ def _numbers(bits: list[int]) -> list[float]:
 
 @simplifies(VADD)
 def _add(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better | None:
-    for x, y in (args, args[::-1]):
-        bits = constants(y)
-        if bits is not None and all(b == SIGN[element(x.kind)] for b in bits):  # -0 changes nothing
+    both = [constants(a) for a in args]
+    of = element(args[0].kind)
+    for x, bits in zip(args, both[::-1], strict=True):
+        if bits is not None and all(b == SIGN[of] for b in bits):  # -0 changes nothing
             return x
-    return _folded(op, args)
+    return _folded(op, of, both)
 
 
 @simplifies(VMIN, VMAX)

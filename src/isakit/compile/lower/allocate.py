@@ -27,7 +27,7 @@ class Interference:
     """
 
     def __init__(self, m: MFunction, file: str = "") -> None:
-        self.live = BlockLiveness(m)
+        self.live = BlockLiveness(m, file)
         self.only = file
         owner = self.live.owner
         self.near: list[set[int]] = [set() for _ in owner]
@@ -50,12 +50,13 @@ class Interference:
         return out
 
     def _block(self, b: MBlock) -> None:
-        near, first, used = self.near, self.live.first, self.used
+        near, first, used, operands = self.near, self.live.first, self.used, self.live.operands
         live = self._by_file(self.live.leaving(b))
+        kept = bool(self.live.m.kept)
         if b.cond is not None:
             used.add(b.cond[0])
         for i in reversed(b.ins):
-            defs = [r for r in i.defs() if not self.only or r.v.cls.file == self.only]
+            defs, uses = operands[i]
             copied = -1
             if i.moves and defs:
                 src = i.copied()[1]
@@ -77,16 +78,17 @@ class Interference:
                     for u in new:
                         near[u].add(n)
             for r in defs:
-                if not r.half and not self.live.keeps(i, r):
+                if not r.half and (i.guard is None or not self.live.keeps(i, r)):
                     live[r.v.cls.file].difference_update(self.live.units(r))
-            for r in i.uses():
+            for r in uses:
                 used.add(r.v)
-                if not self.only or r.v.cls.file == self.only:
-                    start = first[r.v] + r.unit
+                start = first[r.v] + r.unit
+                if r.count == 1:
+                    live[r.v.cls.file].add(start)
+                else:
                     live[r.v.cls.file].update(range(start, start + r.count))
-            for n in self.live.kept(i):
-                if not self.only or self.file[n] == self.only:
-                    live[self.file[n]].add(n)
+            for n in self.live.kept(i) if kept else ():
+                live[self.file[n]].add(n)
 
 
 class Allocation:
@@ -208,15 +210,17 @@ class Allocation:
             v for v in self.m.vregs
             if v.fixed and v in self.graph.used and (not self.file or v.cls.file == self.file)
         ]  # fmt: skip
+        operands = self.graph.live.operands
         seen: set[VReg] = set()
         wide: list[VReg] = []
         rest: list[VReg] = []
         for b in self.m.blocks:
             for i in b.ins:
-                for r in (*i.uses(), *i.defs()):
-                    if self.file and r.v.cls.file != self.file:
-                        continue
-                    v = self.find(r.v)
+                defs, uses = operands[i]
+                for r in (*uses, *defs):
+                    v = r.v
+                    if v in self.parent:
+                        v = self.find(v)
                     if v not in seen and not v.fixed:
                         seen.add(v)
                         (wide if v.size > 1 or not v.spillable else rest).append(v)

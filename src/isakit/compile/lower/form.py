@@ -6,7 +6,6 @@ encoding them is left to the records.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -198,25 +197,26 @@ class MIns:
         to, source = self.op.copies
         return self.ops[to], self.ops[source]
 
-    def defs(self) -> Iterator[OperandReg]:
-        """Yield the registers written."""
-        for n in self.op.results:
-            r = self.ops.get(n)
-            if type(r) is OperandReg:
-                yield r
+    def defs(self) -> list[OperandReg]:
+        """Return the registers written."""
+        ops = self.ops
+        return [r for n in self.op.results if type(r := ops.get(n)) is OperandReg]
 
-    def uses(self) -> Iterator[OperandReg]:
-        """Yield the registers read."""
+    def uses(self) -> list[OperandReg]:
+        """Return the registers read."""
+        results = self.op.results
+        out: list[OperandReg] = []
         for n, r in self.ops.items():
             if type(r) is OperandReg:
-                if n not in self.op.results:
-                    yield r
+                if n not in results:
+                    out.append(r)
             elif type(r) is MemoryReference and r.base is not None:
-                yield r.base
+                out.append(r.base)
         if self.tied:
-            yield self.ops["dst"]
+            out.append(self.ops["dst"])
         if self.guard is not None:
-            yield OperandReg(self.guard[0])
+            out.append(OperandReg(self.guard[0]))
+        return out
 
     def __repr__(self) -> str:
         guard = f"({self.guard[1]} {self.guard[0]}) " if self.guard else ""

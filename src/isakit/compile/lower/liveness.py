@@ -16,11 +16,12 @@ class BlockLiveness:
     """Registers live at the beginning and at the end of every block.
 
     `first` is the number of a virtual register's first unit. A write under a condition keeps what was there, unless it
-    is the only write of the register.
+    is the only write of the register. `file`: only registers of this file are looked at. `operands` has the registers
+    that an instruction writes and reads, of these.
     """
 
-    def __init__(self, m: MFunction) -> None:
-        self.m = m
+    def __init__(self, m: MFunction, file: str = "") -> None:
+        self.m, self.file = m, file
         self.first: dict[VReg, int] = {}
         n = 0
         for v in m.vregs:
@@ -29,12 +30,19 @@ class BlockLiveness:
             n += v.size
         self.owner: list[tuple[VReg, int]] = [(v, k) for v in m.vregs for k in range(v.size)]
         self.writes = [0] * n
+        self.operands: dict[MIns, tuple[list[OperandReg], list[OperandReg]]] = {}
         for b in m.blocks:
             for i in b.ins:
-                for r in i.defs():
+                defs, uses = i.defs(), i.uses()
+                for r in defs:
                     r.v.defs += 1
+                if file:
+                    defs = [r for r in defs if r.v.cls.file == file]
+                    uses = [r for r in uses if r.v.cls.file == file]
+                for r in defs:
                     for u in self.units(r):
                         self.writes[u] += 1
+                self.operands[i] = defs, uses
         self._solve()
 
     def units(self, r: OperandReg) -> range:
@@ -48,14 +56,20 @@ class BlockLiveness:
 
     def kept(self, i: MIns) -> list[int]:
         """Return the units that live until an instruction for a variable's sake."""
-        return [self.first[v] + n for v in self.m.kept.get(i, ()) for n in range(v.size)]
+        if not self.m.kept:
+            return []
+        return [
+            self.first[v] + n
+            for v in self.m.kept.get(i, ()) for n in range(v.size) if not self.file or v.cls.file == self.file
+        ]  # fmt: skip
 
     def step(self, i: MIns, live: set[int]) -> None:
         """Turn the registers live after an instruction into those live before it."""
-        for r in i.defs():
+        defs, uses = self.operands[i]
+        for r in defs:
             if not r.half and not self.keeps(i, r):
                 live.difference_update(self.units(r))
-        for r in i.uses():
+        for r in uses:
             live.update(self.units(r))
         live.update(self.kept(i))
 
@@ -66,26 +80,41 @@ class BlockLiveness:
     def leaving(self, b: MBlock) -> set[int]:
         """Return the registers that are live at the end of a block, its own condition included."""
         live = {self._across[k] for k in indices(self.outside[b])}
-        if b.cond is not None:
+        if b.cond is not None and self._looks_at(b.cond[0]):
             live.add(self.first[b.cond[0]])
         return live
+
+    def _looks_at(self, v: VReg) -> bool:
+        return not self.file or v.cls.file == self.file
 
     def _solve(self) -> None:
         use: dict[MBlock, set[int]] = {}
         kill: dict[MBlock, set[int]] = {}
+        first, kept = self.first, bool(self.m.kept)
         for b in self.m.blocks:
             u: set[int] = set()
             k: set[int] = set()
-            if b.cond is not None:
+            if b.cond is not None and self._looks_at(b.cond[0]):
                 u.add(self.first[b.cond[0]])
             for i in reversed(b.ins):
-                for r in i.defs():
-                    if not r.half and not self.keeps(i, r):
-                        u.difference_update(self.units(r))
-                        k.update(self.units(r))
-                for r in i.uses():
-                    u.update(self.units(r))
-                u.update(self.kept(i))
+                defs, uses = self.operands[i]
+                for r in defs:
+                    if not r.half and (i.guard is None or not self.keeps(i, r)):
+                        start = first[r.v] + r.unit
+                        if r.count == 1:
+                            u.discard(start)
+                            k.add(start)
+                        else:
+                            u.difference_update(range(start, start + r.count))
+                            k.update(range(start, start + r.count))
+                for r in uses:
+                    start = first[r.v] + r.unit
+                    if r.count == 1:
+                        u.add(start)
+                    else:
+                        u.update(range(start, start + r.count))
+                if kept:
+                    u.update(self.kept(i))
             use[b], kill[b] = u, k
         self._across = sorted(set[int]().union(*use.values()))
         """The units that some block needs from others; bit sets know no others."""

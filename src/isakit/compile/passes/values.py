@@ -69,16 +69,21 @@ def _once(f: Function) -> bool:
             if i.op.effect is not Effect.NONE:
                 new.append(i)
                 continue
-            changed |= _simplified(i, replaced)
-            if i.out in replaced:
-                continue
-            key = (i.op, i.attrs, *((a.value, a.kind) if isinstance(a, Const) else a for a in i.args))
-            found = next((o for at, o in table.get(key, ()) if dom.dominates(at, b)), None)
-            if found is not None:
-                replaced |= dict(zip(i.outs, found.outs, strict=True))
+            if _simplified(i, replaced):
                 changed = True
-                continue
-            table.setdefault(key, []).append((b, i))
+                if i.outs[0] in replaced:
+                    continue
+            key = (i.op, i.attrs, *[(a.value, a.kind) if type(a) is Const else a for a in i.args])
+            known = table.get(key)
+            if known is None:
+                table[key] = [(b, i)]
+            else:
+                found = next((o for at, o in known if dom.dominates(at, b)), None)
+                if found is not None:
+                    replaced |= dict(zip(i.outs, found.outs, strict=True))
+                    changed = True
+                    continue
+                known.append((b, i))
             new.append(i)
         b.ins = new
         if b.term[0] == "branch":

@@ -348,8 +348,10 @@ def _channels_needed(order: Sequence[Ins], shown: Mapping[IrValue, int]) -> dict
     changed = True
     while changed:
         changed = False
+        passed: set[Ins | None] = set()
         for i in reversed(order):
-            op, mine = i.op, needed.get(i.out, 0) if i.outs else 0
+            passed.add(i)
+            op, mine = i.op, needed.get(i.outs[0], 0) if i.outs else 0
             asked: list[int] = []
             if op is JOIN:
                 below = mine
@@ -371,7 +373,7 @@ def _channels_needed(order: Sequence[Ins], shown: Mapping[IrValue, int]) -> dict
                 have = needed.get(a, 0)
                 if channels & ~have:
                     needed[a] = have | channels
-                    changed = True
+                    changed = changed or a.ins in passed
     return needed
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from isakit.compile.ir import Loc
 from isakit.compile.lower.form import MBlock, MFunction, MIns, OperandReg, VReg
 from isakit.compile.usse import instructions as hw
-from isakit.compile.usse.operands import CHANNELS, FixedView, View, placed, swizzle
+from isakit.compile.usse.operands import CHANNELS, FixedView, View, named, placed
 from isakit.compile.usse.registers import Registers
 
 SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
@@ -119,13 +120,13 @@ class Emitter:
             step = f" {i.ops['step']}" if i.ops.get("step") else ""
             return f"{guard}{op.mnemonic} {self.word(i.ops['dst'])} {words}{step}"
         if op in hw.BYTES.values():
-            source = self._source(op.reach("src1"), i.ops["src1"], op.lanes([]), op, i)
+            source = self._source(op.reach("src1"), i.ops["src1"], op.lanes(()), op, i)
             return f"{guard}{op.mnemonic} {self.word(i.ops['dst'])}.xyzw {source} {op.tail}"
         lanes, dst = self._destination(i.ops["dst"], op)
         sources = " ".join(self._source(reach, i.ops[n], op.lanes(lanes), op, i) for n, reach in op.sources)
         return f"{guard}{op.mnemonic} {dst} {sources}" + (f" {op.tail}" if op.tail else "")
 
-    def _destination(self, r: OperandReg, op: hw.UsseOp) -> tuple[list[int], str]:
+    def _destination(self, r: OperandReg, op: hw.UsseOp) -> tuple[tuple[int, ...], str]:
         """Return the channels that the elements of a result are, and the operand."""
         view: View = r.view
         color = r.v.color
@@ -133,11 +134,11 @@ class Emitter:
         first, n = view.channels[0], len(view.channels)
         assert isinstance(first, int)
         if r.v.cls.file == "i":
-            lanes = [color % 4 + first + k for k in range(n)]
+            lanes = tuple(range(color % 4 + first, color % 4 + first + n))
             return lanes, f"i{color // 4}.{_mask(lanes)}"
         per = 4 if view.ty == "f16" else 2
         at = color * (per // 2) + first
-        lanes = [at % per + k for k in range(n)]
+        lanes = tuple(range(at % per, at % per + n))
         written = {k for lane in lanes for k in (lane, lane ^ 1)} if op.halves else set(lanes)
         return lanes, f"{self.registers.name(r.v.cls, at // per * 2)}.{_mask(sorted(written))}"
 
@@ -158,10 +159,9 @@ class Emitter:
             return f"sa[idx{i.ops['via'].v.color}{scale}+{number}]"
         return f"{'sa' if o.base.bank in self.starts else o.base.bank}{number}"
 
-    def _source(self, reach: hw.Reach, o: Operand, lanes: list[int], op: hw.UsseOp, i: MIns) -> str:
+    def _source(self, reach: hw.Reach, o: Operand, lanes: tuple[int, ...], op: hw.UsseOp, i: MIns) -> str:
         bank, at, view = self._named(o)
-        ways = ((number, swizzle(reach, channels, lanes)) for number, channels in placed(bank, at, view, reach))
-        number, letters = next(((n, t) for n, t in ways if t is not None), (-1, ""))
+        number, letters = named(reach, bank, at, view, lanes)
         assert number >= 0, f"{i}: {view} at {bank}{at} for lanes {lanes}"
         name = self._register(o, number, i)
         text = f"{name}.{letters}"
@@ -206,7 +206,7 @@ class Emitter:
         return self.word(o)
 
 
-def _mask(lanes: list[int]) -> str:
+def _mask(lanes: Sequence[int]) -> str:
     return "".join(CHANNELS[k] for k in lanes)
 
 

@@ -58,9 +58,9 @@ class UsseOp(MachineOp):
     tail: str = ""
     reads: int = 0
 
-    def lanes(self, written: list[int]) -> list[int]:
+    def lanes(self, written: tuple[int, ...]) -> tuple[int, ...]:
         """Return the channels that sources read where some are written."""
-        return list(range(self.reads)) if self.reads else written
+        return tuple(range(self.reads)) if self.reads else written
 
     def reach(self, name: str) -> Reach:
         """Return the operands that a source can be."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from isakit.arch.usse.constants import BANK0, BANK1
 from isakit.compile.lower.form import VReg
@@ -18,16 +19,14 @@ Channel = int | str
 """An element, or the letter of a constant."""
 
 
-@dataclass(frozen=True)
-class Fixed:
+class Fixed(NamedTuple):
     """An operand that is not a virtual register: bank `sa`, `c` (constants), `literal` (a word of the pool), `#`."""
 
     bank: str
     number: int
 
 
-@dataclass(frozen=True)
-class View:
+class View(NamedTuple):
     """View of a register as an operand: for every lane an element from the register's first on, and modifiers.
 
     `ty` is the type of the elements. The view of a result has consecutive elements.
@@ -39,16 +38,14 @@ class View:
     abs: bool = False
 
 
-@dataclass(frozen=True)
-class FixedView:
+class FixedView(NamedTuple):
     """A view of something fixed."""
 
     base: Fixed
     view: View
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """A value that an instruction may read: elements of a register, or constants (`base` None) by their bits.
 
     `extent` is (first, number) of the elements that belong together with these, which so many operations read.
@@ -114,7 +111,7 @@ def written(reach_table: Table, letters: int, wanted: tuple[tuple[int, str], ...
     return min(fitting, key=lambda t: (len(set(t) - set(lanes.values())), reach_table.index(t)), default=None)
 
 
-def swizzle(reach: Reach, channels: list[Channel], lanes: list[int]) -> str | None:
+def swizzle(reach: Reach, channels: list[Channel], lanes: Sequence[int]) -> str | None:
     """Return the text of a swizzle for channels (0 to 3, or constants) at some lanes; None where there is none."""
     return _swizzle(reach, tuple(channels), tuple(lanes))
 
@@ -158,16 +155,52 @@ def placed(bank: str, at: int, view: View, reach: Reach) -> list[tuple[int, list
     return out
 
 
-def readable(reach: Reach, bank: str, at: int, channels: tuple[Channel, ...], ty: str, lanes: list[int]) -> bool:
-    """Return whether an instruction can read elements of a register, in some way to name them."""
-    near = at % 4 if bank == "i" else at % 2  # numbers of pairs move with the register, channels do not
-    return _readable(reach, bank, near, channels, ty, tuple(lanes))
+def near(bank: str, at: int) -> int:
+    """Return what counts of the place of element 0: numbers of pairs move with the register, channels do not."""
+    return at % 4 if bank == "i" else at % 2
 
 
 @cache
-def _readable(reach: Reach, bank: str, at: int, channels: tuple[Channel, ...], ty: str, lanes: tuple[int, ...]) -> bool:
+def readable(reach: Reach, bank: str, at: int, channels: tuple[Channel, ...], ty: str, lanes: tuple[int, ...]) -> bool:
+    """Return whether an instruction can read elements of a register that is `near` in some way to name them."""
     ways = placed(bank, at, View(channels, ty), reach)
     return any(_swizzle(reach, tuple(named), lanes) is not None for _, named in ways)
+
+
+class Reading(NamedTuple):
+    """How an instruction reads a value: `registers` from `unit` on of those that hold the value."""
+
+    unit: int
+    registers: int
+    view: View
+
+
+@lru_cache(1 << 16)
+def reading(
+    reach: Reach, bank: str, at: int, either: bool, channels: tuple[Channel, ...], ty: str, neg: bool, abs: bool,
+    lanes: tuple[int, ...],
+) -> Reading | None:  # fmt: skip
+    """Return how an instruction can read elements of a register that is `near`, None where it cannot.
+
+    `either`: the register may come to lie in any half of a pair.
+    """
+    if (neg and not reach.neg) or (abs and not reach.abs) or (reach.internal and bank != "i"):
+        return None
+    if not all(
+        readable(reach, bank, near(bank, half), channels, ty, lanes) for half in ((at, at + 1) if either else (at,))
+    ):
+        return None
+    used = [c for c in channels if isinstance(c, int)]
+    per = 2 if ty == "f16" and bank != "i" else 1
+    low, high = min(used, default=0) // per, max(used, default=0) // per
+    return Reading(low, high - low + 1, View(channels, ty, neg, abs))
+
+
+@lru_cache(1 << 16)
+def named(reach: Reach, bank: str, at: int, view: View, lanes: tuple[int, ...]) -> tuple[int, str]:
+    """Return the register and the swizzle by which an instruction reads a view; the register is -1 if none does."""
+    ways = ((number, _swizzle(reach, tuple(channels), lanes)) for number, channels in placed(bank, at, view, reach))
+    return next(((n, t) for n, t in ways if t is not None), (-1, ""))
 
 
 # --- constants -------------------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ one form that reads pairs of any register, and forms that read and write four ch
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from isakit.compile.ir import Const, Ins, IrValue, NoAttributes
 from isakit.compile.lower.form import OperandReg, VReg
@@ -134,7 +133,7 @@ def _multiply_add(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
         x, y = x.negated(), y.negated()
     sources, orders = (x, y, z), ((0, 1, 2), (1, 0, 2))
     if x.neg != y.neg and x.base is not None and y.base is not None:
-        x, y = replace(x, neg=False), replace(y, neg=False)
+        x, y = x._replace(neg=False), y._replace(neg=False)
         sources, orders = (x, y, z, x.negated(), y.negated()), ((0, 4, 2), (1, 3, 2))
 
     def candidates(d: Dest) -> Candidates:
@@ -162,7 +161,7 @@ def _dot(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
         if n == 2:
             x, y = s.digits(x), s.digits(y)
             x, y = x.swizzled((*x.channels, "0")), y.swizzled((*y.channels, "1"))
-    lanes = op.lanes([])
+    lanes = op.lanes(())
     _, _, first, second = min((s.fits(op, pair, lanes), k, *pair) for k, pair in enumerate(((x, y), (y, x))))
     s.emit(op, dst=s.destination(d), src1=s.legal(op.reach("src1"), first, lanes),
            src2=s.legal(op.reach("src2"), second, lanes))  # fmt: skip
@@ -308,10 +307,10 @@ def test_into(s: UsseSelection, p: OperandReg, i: Ins, inverted: bool) -> None:
         x = s.source(v)
         channel = x.channels[0]
         if x.base is not None and (not x.plain or not isinstance(channel, int) or s.beyond_test(x, channel)):
-            x = s.copied(replace(x, extent=(0, 0)), False)
-        operand = s.legal(hw.TEST[ty].reach("src1"), x, [0])
+            x = s.copied(x._replace(extent=(0, 0)), False)
+        operand = s.legal(hw.TEST[ty].reach("src1"), x, (0,))
         if ty == "f16" and operand.view.channels[0] % 2:
-            operand = s.legal(hw.TEST[ty].reach("src1"), s.copied(x, False), [0])
+            operand = s.legal(hw.TEST[ty].reach("src1"), s.copied(x, False), (0,))
         sources.append(operand)
     s.emit(hw.TEST[ty], cond=INVERTED[cond] if inverted else cond, dst=p, src1=sources[0], src2=sources[1])
 
@@ -337,7 +336,7 @@ def _round_to_bytes(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
     d, x = s.result(i), s.source(i.args[0])
     op, t = hw.BYTES["f32"], s.m.vreg(s.registers.pair)
     four = x.swizzled((*x.channels, *x.channels[-1:] * (4 - d.count)))
-    s.emit(op, dst=OperandReg(t, view=View((0,))), src1=s.legal(op.reach("src1"), four, op.lanes([])))
+    s.emit(op, dst=OperandReg(t, view=View((0,))), src1=s.legal(op.reach("src1"), four, op.lanes(())))
     for start, stop in s.chunks(d):
         source = OperandReg(t, view=View(tuple(range(start, stop)), "f16"))
         s.emit(hw.UNPACK_BYTES, dst=s.destination(d.slice(start, stop)), src1=source)
@@ -490,7 +489,7 @@ def _to_integer(s: UsseSelection, i: Ins, a: Sign) -> None:
     """Convert the halves of the number that is cut off: the upper one is the floor of its 65536th part."""
     x = s.source(i.args[0])
     if x.base is None or not x.plain or s.beyond_test(x, int(x.channels[0])):
-        x = s.copied(replace(x, extent=(0, 0)), False)
+        x = s.copied(x._replace(extent=(0, 0)), False)
     one, scale = Source(None, (0x3F80_0000,), "f32"), Source(None, (0x3780_0000,), "f32")
     zero = Source(None, (0,), "f32")
     t, down, high, low = (s.temporary() for _ in range(4))
@@ -499,8 +498,8 @@ def _to_integer(s: UsseSelection, i: Ins, a: Sign) -> None:
     s.vector(t, mul, s.read(down).negated(), one)
     s.vector(down, mul, s.read(down), one)
     negative = s.m.vreg(s.registers.predicate)
-    first = s.legal(hw.TEST["f32"].reach("src1"), x, [0])
-    nothing = s.legal(hw.TEST["f32"].reach("src1"), zero, [0])
+    first = s.legal(hw.TEST["f32"].reach("src1"), x, (0,))
+    nothing = s.legal(hw.TEST["f32"].reach("src1"), zero, (0,))
     s.emit(hw.TEST["f32"], cond="lt", dst=OperandReg(negative), src1=first, src2=nothing)
     s.guard = negative, ""
     s.assign(t, s.read(down))
@@ -511,9 +510,9 @@ def _to_integer(s: UsseSelection, i: Ins, a: Sign) -> None:
     s.vector(low, lambda d: [(hw.MAD2["f32"], (0, 1, 2))], s.read(high), Source(None, (0x4780_0000,), "f32"), whole)
     s.vector(high, mul, s.read(high).negated(), one)
     dst = OperandReg(s.vreg(i.out), 0, 1, view=View((0,), "f16"))
-    s.emit(hw.PACK_F32["u16"], dst=dst, src1=s.legal(hw.PACK_F32["u16"].reach("src1"), s.read(low), [0]))
+    s.emit(hw.PACK_F32["u16"], dst=dst, src1=s.legal(hw.PACK_F32["u16"].reach("src1"), s.read(low), (0,)))
     upper = OperandReg(dst.v, 0, 1, "part", View((1,), "f16"))
-    s.emit(hw.PACK_F32["s16"], dst=upper, src1=s.legal(hw.PACK_F32["s16"].reach("src1"), s.read(high), [0]))
+    s.emit(hw.PACK_F32["s16"], dst=upper, src1=s.legal(hw.PACK_F32["s16"].reach("src1"), s.read(high), (0,)))
 
 
 # --- uniforms, textures, results -------------------------------------------------------------------------------------
@@ -620,14 +619,14 @@ def _output(s: UsseSelection, i: Ins, a: OutputName) -> None:
         return
     if a.name == s.plan.native:
         op = hw.BYTES[element(v.kind)]
-        source = s.legal(op.reach("src1"), s.source(v), op.lanes([]))
+        source = s.legal(op.reach("src1"), s.source(v), op.lanes(()))
         s.emit(op, dst=OperandReg(s.fixed_register("output", a.name), view=View((0,))), src1=source)
         return
     reg = s.fixed_register("output", a.name)
     d = Dest(reg, 0, count(v.kind), element(v.kind))
     source = s.source(v)
     if len(s.chunks(d)) > 1 and _lies_otherwise(source, reg):  # none may be written before all of them are read
-        source = s.copied(replace(source, extent=(0, 0)), internal=True)
+        source = s.copied(source._replace(extent=(0, 0)), internal=True)
     s.assign(d, source)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeVar
 
@@ -28,7 +28,9 @@ from isakit.compile.usse.operands import (
     Source,
     View,
     hardware_view,
+    near,
     readable,
+    reading,
 )
 from isakit.compile.usse.program import LiteralPool, ProgramPlan
 from isakit.compile.usse.registers import INTERNAL, Registers
@@ -54,6 +56,9 @@ from isakit.compile.vector_ops import (
 
 A = TypeVar("A", bound=tuple[object, ...])
 CONDITIONS = (VCMP, CMP, PAND, POR, PNOT)
+Lanes = tuple[int, ...]
+"""Channels of an instruction."""
+_HALVES = ((0, 1, 0, 1), (1, 0, 1, 0))
 LAZY = (VNEG, VABS, SWIZZLE, INPUT, UNIFORM, BITS, COPY)
 """Operations that are ways to read their argument."""
 
@@ -306,7 +311,7 @@ class UsseSelection(Selection):
             inner = self.place(i.args[0]) if self._read_from_register(i.args[0]) else None
             if inner is not None:
                 return Source(inner.v, (inner.first,), "f32", extent=(inner.first, 1))
-            return replace(self.source(i.args[0]), ty="f32")
+            return self.source(i.args[0])._replace(ty="f32")
         if i.op is INPUT:
             reg = self.fixed_register("input", INPUT.of(i).name)
             return Source(reg, tuple(range(n)), ty, extent=(0, n), reads=self.reads.get(v, 1))
@@ -325,48 +330,48 @@ class UsseSelection(Selection):
             one = digit_bits(s.ty)
             return s.swizzled(tuple(one[c] if c in CONSTANTS else s.channels["xyzw".index(c)] for c in pattern))
         if letters and (s.neg or s.abs):  # the modifiers would change the constants, too
-            s = self.copied(replace(s, extent=(0, 0)), len(s.channels) > 2 and s.ty == "f32")
+            s = self.copied(s._replace(extent=(0, 0)), len(s.channels) > 2 and s.ty == "f32")
         return s.swizzled(tuple(c if c in CONSTANTS else s.channels["xyzw".index(c)] for c in pattern))
 
     # --- operands ---------------------------------------------------------------------------------------------------
-    def lanes(self, d: Dest) -> list[int]:
+    def lanes(self, d: Dest) -> Lanes:
         """Return the channels of an instruction that write a destination.
 
         A scalar may come to lie in any half of a pair, which its swizzles follow.
         """
         if d.internal or d.ty == "f16":
-            return list(range(d.first, d.first + d.count))
-        return [(d.start + k) % 2 for k in range(d.count)]
+            return tuple(range(d.first, d.first + d.count))
+        return _HALVES[d.start % 2][: d.count]
 
-    def operand(self, reach: hw.Reach, s: Source, lanes: list[int]) -> OperandReg | FixedView | None:
+    def operand(self, reach: hw.Reach, s: Source, lanes: Lanes) -> OperandReg | FixedView | None:
         """Return a source as the operand of an instruction, None where it cannot be one."""
-        if (s.neg and not reach.neg) or (s.abs and not reach.abs):
+        base, channels, ty, neg, abs_, _, _ = s
+        if base is None:
+            return None if (neg and not reach.neg) or (abs_ and not reach.abs) else self._constant(reach, s, lanes)
+        if isinstance(base, Fixed):
+            bank, at, either = base.bank, base.number, False
+        else:
+            cls = base.cls
+            bank, at, either = cls.file, base.color or 0, cls is self.registers.scalar and not base.fixed
+        if reach.own and not self._is_own(bank):
             return None
-        if s.base is None:
-            return self._constant(reach, s, lanes)
-        bank, at = (s.base.bank, s.base.number) if isinstance(s.base, Fixed) else (s.base.cls.file, s.base.color or 0)
-        if (reach.internal and bank != "i") or (reach.own and not self._is_own(bank)):
+        got = reading(reach, bank, near(bank, at), either, channels, ty, neg, abs_, lanes)
+        if got is None:
             return None
-        either = isinstance(s.base, VReg) and s.base.cls is self.registers.scalar and not s.base.fixed
-        for half in (at, at + 1) if either else (at,):  # a scalar may come to lie in any half of a pair
-            if not readable(reach, bank, half, s.channels, s.ty, lanes):
-                return None
-        view = View(s.channels, s.ty, s.neg, s.abs)
-        if isinstance(s.base, Fixed):
-            return FixedView(s.base, view)
-        used = [c for c in s.channels if isinstance(c, int)]
-        per = 2 if s.ty == "f16" and bank != "i" else 1
-        low, high = min(used, default=0) // per, max(used, default=0) // per
-        return OperandReg(s.base, low, high - low + 1, view=view)
+        return (
+            FixedView(base, got.view)
+            if isinstance(base, Fixed)
+            else OperandReg(base, got.unit, got.registers, "", got.view)
+        )
 
     def _is_own(self, bank: str) -> bool:
         """Return whether a bank has registers of the program: in a secondary program, uniforms are, too."""
         return bank in ("g", "i") or (bank in ("sa", "literal") and self.registers.secondary)
 
-    def _constant(self, reach: hw.Reach, s: Source, lanes: list[int]) -> FixedView | None:
+    def _constant(self, reach: hw.Reach, s: Source, lanes: Lanes) -> FixedView | None:
         if reach.internal:
             return None
-        found = hardware_view(reach, s.channels, s.ty, tuple(lanes))
+        found = hardware_view(reach, s.channels, s.ty, lanes)
         if found is not None:
             return found
         if reach.own and not self._is_own("literal"):
@@ -376,11 +381,11 @@ class UsseSelection(Selection):
             return None
         base, channels = place
         view = View(channels, s.ty)
-        if readable(reach, "literal", base, channels, s.ty, lanes):
+        if readable(reach, "literal", near("literal", base), channels, s.ty, lanes):
             return FixedView(Fixed("literal", base), view)
         return None
 
-    def fits(self, op: hw.UsseOp, sources: Sequence[Source], lanes: list[int]) -> float:
+    def fits(self, op: hw.UsseOp, sources: Sequence[Source], lanes: Lanes) -> float:
         """Return the cost of the copies of sources that an instruction cannot have as they are.
 
         A copy that others can use as well costs its share.
@@ -434,7 +439,7 @@ class UsseSelection(Selection):
         got = self.copies.get(key)
         return got[0] if got is not None and self.passed - got[1] <= self.patience else None
 
-    def legal(self, reach: hw.Reach, s: Source, lanes: list[int]) -> OperandReg | FixedView:
+    def legal(self, reach: hw.Reach, s: Source, lanes: Lanes) -> OperandReg | FixedView:
         """Return a source as an operand, from a copy where it cannot be one itself."""
         got = self.operand(reach, s, lanes)
         if got is not None:
@@ -443,7 +448,7 @@ class UsseSelection(Selection):
         attempt = self.copied(s, wide)
         got = self.operand(reach, attempt, lanes)
         if got is None:  # not in this order of channels
-            t = self.copied(replace(attempt, extent=(0, 0)), wide)
+            t = self.copied(attempt._replace(extent=(0, 0)), wide)
             got = self.operand(reach, t, lanes)
         assert got is not None, f"{reach} {s} {lanes}"
         return got
@@ -582,7 +587,7 @@ class UsseSelection(Selection):
             if s.base is None:
                 return self.word(Const(int(s.channels[0])), immediates)
             if isinstance(s.base, VReg) and s.base.cls.file == "i":
-                s = self.copied(replace(s, extent=(0, 0)), False)
+                s = self.copied(s._replace(extent=(0, 0)), False)
             at = int(s.channels[0])
             if isinstance(s.base, Fixed):
                 return FixedView(Fixed(s.base.bank, s.base.number + at), View((0,)))
