@@ -35,7 +35,8 @@ from isakit.formats.gxp import (
     output_words,
     stored_output_words,
 )
-from isakit.spec.parts import Choice, Hidden, Part, Template, text_of
+from isakit.spec.parts import Choice, Hidden, Literal, Part, Template, possible_bits, static_bits, text_of
+from isakit.spec.parts.base import once
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -86,7 +87,7 @@ def code_facts(primary: Program | None, secondary: Program | None) -> CodeFacts:
                 phases.append(k)
             if name.startswith("smp") and (m := re.match(r"sa(\d+)", _text(i, "src1"))):
                 samples[int(m[1])] = {"f32": F32, "f16": F16}.get(_text(i, "conv"), NATIVE)
-            for file, end in _reached(i):
+            for file, end in _reached(i, name):
                 if file in high:
                     high[file] = max(high[file], end)
     return CodeFacts(
@@ -102,24 +103,36 @@ def _text(i: Instruction, part: str) -> str:
 _REGISTER = re.compile(r"(r|pa|sa)(\d+)\b")
 
 
-def _reached(i: Instruction) -> list[tuple[str, int]]:
-    """Yield (register file, one more than the highest register) of every operand that names its register."""
+def _reached(i: Instruction, mnemonic: str) -> list[tuple[str, int]]:
+    """Return (register file, one more than the highest register) of every operand that names its register."""
     out: list[tuple[str, int]] = []
     assert i.form is not None
     repeats = re.search(r"\brepeat (\d+)", _text(i, "rpt"))
     more = int(repeats[1]) if repeats else 1
     for name, part in i.form.parts.items():
-        m = _REGISTER.match(text_of(part, i.word))
-        if m is None:
+        if isinstance(part, Literal):
             continue
-        width = 2 if _doubled(part, i.word) else 1
-        if i.mnemonic.startswith("smp"):
+        known, bits = _names(part), i.word & (possible_bits(part) | static_bits(part))
+        if bits not in known:
+            m = _REGISTER.match(text_of(part, i.word))
+            known[bits] = None if m is None else (m[1], int(m[2]), 2 if _doubled(part, i.word) else 1)
+        found = known[bits]
+        if found is None:
+            continue
+        file, number, width = found
+        if mnemonic.startswith("smp"):
             gathered = 4 if "gather" in _text(i, "mode") else 1
             width = {"dst": (2 if _text(i, "conv") == "f16" else 4) * gathered, "src1": 4}.get(name, width)
-        elif i.mnemonic.startswith(("ldr", "str")) and name == ("dst" if i.mnemonic.startswith("ldr") else "src2"):
+        elif mnemonic.startswith(("ldr", "str")) and name == ("dst" if mnemonic.startswith("ldr") else "src2"):
             width = int(_text(i, "count")[1:] or 1)
-        out.append((m[1], int(m[2]) + width * more))
+        out.append((file, number + width * more))
     return out
+
+
+@once
+def _names(part: Part) -> dict[int, tuple[str, int, int] | None]:
+    """Return the memory of what a part names, by its bits: file, register, registers that count as one."""
+    return {}
 
 
 def _doubled(part: Part | None, word: int) -> bool:

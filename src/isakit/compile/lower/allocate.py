@@ -7,7 +7,7 @@ in memory or in a register of the class that holds for it.
 from __future__ import annotations
 
 from collections import Counter
-from functools import cached_property
+from functools import cache, cached_property
 
 from isakit.compile.lower.form import MBlock, MemoryReference, MFunction, MIns, Note, OperandReg, VReg
 from isakit.compile.lower.liveness import BlockLiveness
@@ -238,24 +238,13 @@ class Allocation:
         if v.low:
             limit = min(limit, cls.halves)
 
-        def free(c: int) -> bool:
-            return (
-                start <= c
-                and c + v.size <= limit
-                and c % align == 0
-                and not any(c < at < c + v.size for at in cls.breaks)
-                and not taken >> c & 1
-            )
-
+        free = _places(start, limit, v.size, align, cls.breaks) & ~taken
         for w, shift in self.hints.get(v, ()):
             w = self.find(w)
             c = self.colors.get(w)
-            if c is not None and free(c + shift):
+            if c is not None and c + shift >= 0 and free >> c + shift & 1:
                 return c + shift
-        for c in range(start, limit):
-            if free(c):
-                return c
-        return None
+        return (free & -free).bit_length() - 1 if free else None
 
     def finish(self) -> None:
         """Write the colours into the registers, and drop copies to themselves."""
@@ -284,6 +273,13 @@ class Allocation:
         """Return the number behind the last general register that is used."""
         general = ((self.colors.get(self.find(v)), v) for v in self.graph.used if v.cls is self.target.general)
         return max((c + v.size for c, v in general if c is not None), default=0)
+
+
+@cache
+def _places(start: int, limit: int, size: int, align: int, breaks: tuple[int, ...]) -> int:
+    """Return the registers that so many side by side may begin with, as bits."""
+    fitting = (c for c in range(start, limit - size + 1) if c % align == 0)
+    return sum(1 << c for c in fitting if not any(c < at < c + size for at in breaks))
 
 
 def loop_depths(m: MFunction) -> dict[MBlock, int]:

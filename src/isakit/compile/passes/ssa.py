@@ -83,7 +83,8 @@ def replace(f: Function, replaced: dict[IrValue, IrValue]) -> None:
 
     for b in f.blocks:
         for i in (*b.phis, *b.ins):
-            i.args = [final(a) for a in i.args]
+            if not replaced.keys().isdisjoint(i.args):
+                i.args = [final(a) for a in i.args]
         for mark in b.marks:
             mark.values = [final(v) for v in mark.values]
         if b.term[0] == "branch":

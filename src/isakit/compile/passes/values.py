@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
+from itertools import chain
 
 from isakit.compile.ir import Block, Const, Effect, Function, Ins, IrValue, Operation
 from isakit.compile.ops import (
@@ -25,7 +27,6 @@ from isakit.compile.ops import (
 from isakit.compile.passes.ssa import drop_unreachable, replace
 from isakit.compile.simplify_vectors import simplify
 from isakit.flow.dominators import Dominators
-from isakit.flow.graph import reachable
 
 
 def eliminate_common_subexpressions(f: Function) -> None:
@@ -64,7 +65,7 @@ def _once(f: Function) -> bool:
         b.phis = _distinct(kept, replaced)
         new: list[Ins] = []
         for i in b.ins:
-            if replaced:
+            if not replaced.keys().isdisjoint(i.args):
                 i.args = [final(a) for a in i.args]
             if i.op.effect is not Effect.NONE:
                 new.append(i)
@@ -151,15 +152,23 @@ def eliminate_dead_code(f: Function) -> None:
     tests = [b.term[1] for b in f.blocks if b.term[0] == "branch"]
     if f.debugged:
         tests += [v for b in f.blocks for mark in b.marks for v in mark.values]
-    needed = reachable(
-        [*roots, *(v.ins for v in tests if v.ins is not None)], lambda i: [a.ins for a in i.args if a.ins is not None]
-    )
-    used = {a for i in needed for a in i.args}.union(tests)
+    todo: list[Ins | None] = [*roots, *(v.ins for v in tests)]
+    needed = set(todo)
+    while todo:
+        i = todo.pop()
+        for a in i.args if i is not None else ():
+            if a.ins not in needed:
+                needed.add(a.ins)
+                todo.append(a.ins)
+    carries: list[Ins] = []
     for b in f.blocks:
         b.phis = [i for i in b.phis if i in needed]
         b.ins = [i for i in b.ins if i in needed]
-        for i in b.ins:
-            if i.op in (ADDX, SUBX) and i.outs[1] not in used:
+        carries += [i for i in b.ins if i.op is ADDX or i.op is SUBX]
+    if carries:
+        used = {a for i in needed if i is not None for a in i.args}.union(tests)
+        for i in carries:
+            if i.outs[1] not in used:
                 i.become(ADD if i.op is ADDX else SUB, i.args)
                 i.outs = i.outs[:1]
 
@@ -198,13 +207,8 @@ def _contracted(total: FloatSum | DoubleSum, product: FloatProduct | DoubleProdu
 
 def count_uses(f: Function) -> dict[IrValue, int]:
     """Count the reads of each value."""
-    uses: dict[IrValue, int] = {}
-    for b in f.blocks:
-        for i in (*b.phis, *b.ins):
-            for o in i.outs:
-                uses.setdefault(o, 0)
-            for a in i.args:
-                uses[a] = uses.get(a, 0) + 1
-        if b.term[0] == "branch":
-            uses[b.term[1]] = uses.get(b.term[1], 0) + 1
+    code = [i for b in f.blocks for i in (*b.phis, *b.ins)]
+    uses = Counter({o: 0 for i in code for o in i.outs})
+    uses.update(chain.from_iterable([i.args for i in code]))
+    uses.update(b.term[1] for b in f.blocks if b.term[0] == "branch")
     return uses

@@ -327,9 +327,12 @@ def narrow_vectors(f: Function) -> None:
                 mark.values = [v] if whole or needed.get(v, 0) >> mark.channel & 1 else []
         old, b.ins = b.ins, []
         for i in old:
-            mask = needed.get(i.out, 0) if i.outs else 0
+            mask = needed.get(i.outs[0], 0) if i.outs else 0
+            if not mask or mask == _ALL[count(i.outs[0].kind)]:
+                b.ins.append(i)
+                continue
             mine = [k for k in range(4) if mask >> k & 1]
-            narrower = i.outs and mine and len(mine) < count(i.out.kind) and i.op is not PHI
+            narrower = len(mine) < count(i.out.kind) and i.op is not PHI
             if narrower and (i.op in _BY_CHANNEL or i.op is VSEL):
                 _narrowed(f, b, i, mine, replaced)
             elif narrower and i.op in (INPUT, UNIFORM, UNIFORM_AT, SAMPLE) and mine[-1] + 1 < count(i.out.kind):

@@ -63,7 +63,7 @@ LAZY = (VNEG, VABS, SWIZZLE, INPUT, UNIFORM, BITS, COPY)
 """Operations that are ways to read their argument."""
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True, eq=False)
 class Dest:
     """Destination of a result: elements of a register from `first` on; `last` says that no element comes after them."""
 
@@ -508,13 +508,22 @@ class UsseSelection(Selection):
             lanes = self.lanes(part)
             fewest, op, order = math.inf, None, ()
             for other, others in candidates(part):
+                operands: dict[str, Operand] = {}
+                for k, (name, reach) in zip(others, other.sources, strict=True):
+                    if (got := self.operand(reach, mine[k], lanes)) is not None:
+                        operands[name] = got
+                if len(operands) == len(others) and (part.covers or not other.halves):
+                    self.emit(other, dst=self.destination(part), **operands)
+                    break  # to ask on would give constants a place that nothing reads
                 copies = self.fits(other, [mine[k] for k in others], lanes)
                 if copies < fewest:
                     fewest, op, order = copies, other, others
-                    if not copies:  # to ask on would give constants a place that nothing reads
+                    if not copies:
+                        self.emit_to(op, part, *(mine[k] for k in order))
                         break
-            assert op is not None
-            self.emit_to(op, part, *(mine[k] for k in order))
+            else:
+                assert op is not None
+                self.emit_to(op, part, *(mine[k] for k in order))
 
     def assign(self, d: Dest, s: Source) -> None:
         """Copy a source to a destination."""
