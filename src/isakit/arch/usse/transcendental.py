@@ -7,6 +7,8 @@ bits in fixed point and then rounded to f32.
 from __future__ import annotations
 
 from decimal import Decimal, localcontext
+from functools import cache
+from typing import NamedTuple
 
 from isakit.sem import Table, Value, const, lookup, operation, select
 from isakit.sem.fp.core import F32, normalise, round_pack, unpack, with_sign
@@ -24,26 +26,37 @@ def _fixed(x: Decimal, bits: int) -> int:
     return int((x * (1 << bits)).to_integral_value())
 
 
-def _tables() -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+class Tables(NamedTuple):
     """2**(k/256); coefficients of 2**x - 1; 1/c and log2(c) for the segments of log2; coefficients of log2(1 + x)."""
+
+    powers: Table
+    exponential: tuple[int, ...]
+    inverse: Table
+    logs: Table
+    series: tuple[int, ...]
+
+
+@cache
+def tables() -> Tables:
+    """Return the tables: computed when an operation is traced, since most commands trace none."""
     with localcontext() as context:
         context.prec = 50
         ln2 = Decimal(2).ln()
         powers = tuple(_fixed(_decimal_exp2(Decimal(k) / 256), 62) for k in range(256))
-        exponential, term = [], Decimal(1)
+        exponential, term = list[int](), Decimal(1)
         for n in range(1, 5):
             term = term * ln2 / n
             exponential.append(_fixed(term, 62))
         inverse = [1 << 31 if k == 0 else _fixed(Decimal(256) / (256 + k), 31) for k in range(257)]
         logs = [_fixed(-(Decimal(v) / (1 << 31)).ln() / ln2, 58) for v in inverse]
         series = [_fixed(1 / (ln2 * n), 62) for n in range(1, 6)]
-    return powers, tuple(exponential), tuple(inverse), tuple(logs), tuple(series)
-
-
-_POWERS, _EXP, _INVERSE, _LOGS, _SERIES = _tables()
-POWERS = Table("exp2_high", _POWERS, 64)
-INVERSE = Table("log2_inverse", _INVERSE, 32)
-LOGS = Table("log2_segment", _LOGS, 64)
+    return Tables(
+        Table("exp2_high", powers, 64),
+        tuple(exponential),
+        Table("log2_inverse", tuple(inverse), 32),
+        Table("log2_segment", tuple(logs), 64),
+        tuple(series),
+    )
 
 
 def _times(a: Value, b: Value) -> Value:
@@ -67,11 +80,12 @@ def exp2_f32(a: Value) -> Value:
     whole = value.sar(40).trunc(32)
     high = value.bits(32, 8)
     rest = value.bits(0, 32).zext(64) << 22  # below 2**-8, as a fraction of 62 bits
-    total = const(_EXP[3], 64)
-    for c in (_EXP[2], _EXP[1], _EXP[0]):
+    coefficients = tables().exponential
+    total = const(coefficients[3], 64)
+    for c in coefficients[2::-1]:
         total = (_times(total, rest) << 2) + c
     growth = _times(total, rest) << 2
-    base = lookup(POWERS, high)
+    base = lookup(tables().powers, high)
     power = base + (_times(base, growth) << 2)  # 1.x with 62 fraction bits, below 2**63
     result = round_pack(const(0, 1), whole + (F32.bias + 1), power | 1, F32, "rn")
     # Exact powers of two must not carry the sticky bit.
@@ -90,20 +104,21 @@ def log2_f32(a: Value) -> Value:
     exponent, m = normalise(x.exponent + 8, x.significand)  # m: 1.31 bits
     whole = exponent - F32.bias
     segment = m.bits(23, 8).zext(32) + m.bits(22, 1).zext(32)
-    inverse = lookup(INVERSE, segment)
+    inverse = lookup(tables().inverse, segment)
     # m * inverse is close to 1: 62 fraction bits, within +-2**-9
     product = m.zext(64) * inverse.zext(64)
     delta = product - const(1 << 62, 64)
     negative = delta.sign
     size = select(negative, -delta, delta)  # 62 fraction bits
-    total = const(_SERIES[4], 64)
+    series = tables().series
+    total = const(series[4], 64)
     for n in (4, 3, 2, 1):
         step = _times(total, size) << 2
-        total = select(negative, const(_SERIES[n - 1], 64) + step, const(_SERIES[n - 1], 64) - step)
+        total = select(negative, const(series[n - 1], 64) + step, const(series[n - 1], 64) - step)
     part = _times(total, size) << 2  # |log2(1 + delta)|, 62 fraction bits
     fine = select(negative, -part, part)
     # Near 1 the segment table contributes nothing and the result keeps all 62 bits; elsewhere 54 are enough.
-    base = (whole.sext(64) << 54) + (lookup(LOGS, segment) >> 4)
+    base = (whole.sext(64) << 54) + (lookup(tables().logs, segment) >> 4)
     near = base.is_zero
     value = select(near, fine, base + fine.sar(8))
     sign = value.sign
