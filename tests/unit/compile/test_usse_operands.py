@@ -9,7 +9,7 @@ import pytest
 
 from isakit.compile.shading.compiled import build_shader
 from isakit.compile.usse import instructions as hw
-from isakit.compile.usse.operands import View, placed, readable, swizzle
+from isakit.compile.usse.operands import View, near, placed, readable, swizzle
 from isakit.errors import CompileError
 
 CHANNELS = [(0,), (1,), (3,), (0, 1), (1, 0), (2, 3), (0, 1, 2), (2, "0", 1), (0, 1, 2, 3), (3, 3, 3, 3)]
@@ -22,10 +22,10 @@ def test_readable_is_what_some_name_allows() -> None:
     for reach, bank, ty, at, channels in product(reaches, ("g", "i", "c"), ("f32", "f16"), range(9), CHANNELS):
         if bank == "i" and at % 4 + max(c for c in channels if isinstance(c, int)) > 3:
             continue  # an internal register has four channels
-        lanes = list(range(len(channels)))
+        lanes = tuple(range(len(channels)))
         ways = placed(bank, at, View(channels, ty), reach)
         want = any(swizzle(reach, named, lanes) is not None for _, named in ways)
-        assert readable(reach, bank, at, channels, ty, lanes) == want
+        assert readable(reach, bank, near(bank, at), channels, ty, lanes) == want
         found.add(want)
     assert found == {False, True}
 
