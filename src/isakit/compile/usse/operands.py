@@ -168,7 +168,7 @@ def readable(reach: Reach, bank: str, at: int, channels: tuple[Channel, ...], ty
 
 
 class Reading(NamedTuple):
-    """How an instruction reads a value: `registers` from `unit` on of those that hold the value."""
+    """The registers of a value that an instruction reads: `registers` of them, from `unit` on, and what of them."""
 
     unit: int
     registers: int
