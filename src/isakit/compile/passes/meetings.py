@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from isakit.compile.ir import Block, Function, Ins, IrValue, Mark
 from isakit.compile.ops import PHI
+from isakit.flow.dataflow import solve
 from isakit.flow.graph import FlowGraph
 
 
@@ -18,6 +19,8 @@ class _Values(NamedTuple):
 
 _Known = dict[str, _Values]
 """Variables whose value is known, by their names."""
+_Ways = dict[int, _Known]
+"""What is known on the ways to a block, by the numbers of the blocks they come from."""
 
 
 def meet_marks(f: Function) -> None:
@@ -32,32 +35,31 @@ class _Meetings:
 
     def __init__(self, f: Function, types: dict[str, str]) -> None:
         self.f, self.types = f, types
-        self.blocks = FlowGraph(f.blocks[:1], lambda b: b.succs).nodes
-        self.leaving: dict[Block, _Known] = {}
+        self.graph = FlowGraph(f.blocks[:1], lambda b: b.succs)
         self.made: dict[tuple[Block, str], list[Ins]] = {}
 
     def run(self) -> None:
-        changed = True
-        while changed:
-            changed = False
-            for b in self.blocks:
-                now = self.entering(b)
-                now |= {mark.name: _Values(tuple(mark.values), mark.channel) for mark in b.marks}
-                now = {name: known for name, known in now.items() if known.values}
-                if now != self.leaving.get(b):
-                    self.leaving[b], changed = now, True
-        for b in self.blocks:
-            ways = [self.leaving[p] for p in b.preds]
-            met = {n: v for n, v in self.entering(b).items() if any(way[n] != v for way in ways)}
+        nodes, number = self.graph.nodes, self.graph.number
+        for b, known_by in zip(nodes, solve(self.graph, self.leaving, [_Ways()] * len(nodes)), strict=True):
+            ways = [known_by[number[p]] for p in b.preds]
+            met = {n: v for n, v in self.entering(b, known_by).items() if any(way[n] != v for way in ways)}
             for name, known in met.items():
                 for k, phi in enumerate(self.made.get((b, name), ())):
                     phi.args, phi.block = [way[name].values[k] for way in ways], b
                     b.phis.append(phi)
                 b.marks.insert(0, Mark(0, name, self.types[name], list(known.values), known.channel))
 
-    def entering(self, b: Block) -> _Known:
+    def leaving(self, n: int, known_by: _Ways) -> _Ways:
+        """Return what is known behind a block, by its number: the transfer function."""
+        b = self.graph.nodes[n]
+        now = self.entering(b, known_by)
+        now |= {mark.name: _Values(tuple(mark.values), mark.channel) for mark in b.marks}
+        return {n: {name: known for name, known in now.items() if known.values}}
+
+    def entering(self, b: Block, known_by: _Ways) -> _Known:
         """Return what is known where a block begins; ways that were not looked at yet say nothing."""
-        ways = [(k, self.leaving[p]) for k, p in enumerate(b.preds) if p in self.leaving]
+        number = self.graph.number
+        ways = [(k, known_by[number[p]]) for k, p in enumerate(b.preds) if number[p] in known_by]
         out: _Known = {}
         for name in ways[0][1] if ways else ():
             found = [(k, way[name]) for k, way in ways if name in way]
