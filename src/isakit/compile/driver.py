@@ -110,6 +110,30 @@ def variant_for(module: PtxModule) -> str:
     return ARCH_TO_VARIANT.get(arch, "gt200")
 
 
+@dataclass(frozen=True)
+class CompileOptions:
+    """How a PTX text is compiled.
+
+    Attributes:
+        variant: the chip to compile for (default: the one the text is for).
+        path: name of the text in messages.
+        origin: the text in the file `path` that a compiler made the PTX from, for messages at its lines.
+        max_registers: registers per thread to use at most; 0 for all there are.
+        kernels: names of the kernels to compile, as symbols or as the source has them (default: all).
+        watch: called after every pass with its name and what it left, for people.
+        named: find the places of registers of PTX, for a text that is the source. The places of variables of another
+            source are found where the text has marks: see `compile.debug_records`.
+    """
+
+    variant: str | None = None
+    path: str = "<text>"
+    origin: str | None = None
+    max_registers: int = 0
+    kernels: tuple[str, ...] = ()
+    watch: Watch | None = None
+    named: bool = False
+
+
 def compile_ptx(
     text: str,
     variant: str | None = None,
@@ -121,18 +145,7 @@ def compile_ptx(
     watch: Watch | None = None,
     named: bool = False,
 ) -> Compiled:
-    """Compile a PTX text.
-
-    Args:
-        text: the text.
-        variant: the chip to compile for (default: the one the text is for).
-        path: name of the text in messages.
-        origin: the text in the file `path` that a compiler made the PTX from, for messages at its lines.
-        max_registers: registers per thread to use at most; 0 for all there are.
-        kernels: names of the kernels to compile, as symbols or as the source has them (default: all).
-        watch: called after every pass with its name and what it left, for people.
-        named: find the places of registers of PTX, for a text that is the source. The places of variables of another
-            source are found where the text has marks: see `compile.debug_records`.
+    """Compile a PTX text, with the options that `CompileOptions` describes.
 
     Returns:
         The kernels that compile; a kernel compiles as a whole or not at all.
@@ -140,40 +153,23 @@ def compile_ptx(
     Raises CompileError if the text is wrong outside of kernels, or if no kernel compiles, IsakitError for a kernel that
     is not there.
     """
-    out = compile_kernels(text, variant, path, origin, max_registers, kernels, watch, named)
+    out = compile_kernels(text, CompileOptions(variant, path, origin, max_registers, kernels, watch, named))
     if out.failures and not out.module.kernels:
         raise CompileError(out.diagnostics)
     return out
 
 
 @no_collections()
-def compile_kernels(
-    text: str,
-    variant: str | None = None,
-    path: str = "<text>",
-    origin: str | None = None,
-    max_registers: int = 0,
-    kernels: tuple[str, ...] = (),
-    watch: Watch | None = None,
-    named: bool = False,
-) -> Compiled:
+def compile_kernels(text: str, options: CompileOptions) -> Compiled:
     """Compile as `compile_ptx`, also where no kernel does. Raises as it does for what is wrong outside of kernels."""
-    *_, out = compile_in_steps(text, variant, path, origin, max_registers, kernels, watch, named)
+    *_, out = compile_in_steps(text, options)
     return out
 
 
-def compile_in_steps(
-    text: str,
-    variant: str | None = None,
-    path: str = "<text>",
-    origin: str | None = None,
-    max_registers: int = 0,
-    kernels: tuple[str, ...] = (),
-    watch: Watch | None = None,
-    named: bool = False,
-) -> Iterator[Compiled]:
+def compile_in_steps(text: str, options: CompileOptions) -> Iterator[Compiled]:
     """Compile as `compile_kernels`; yields what there is after each kernel, and at last the whole."""
-    ptx = parse(text, path, origin)
+    path, kernels = options.path, options.kernels
+    ptx = parse(text, path, options.origin)
     if ptx.errors:
         raise CompileError(ptx.errors)
     there = [*(e.name for e in ptx.entries.values() if e.defined), *ptx.failures]
@@ -181,7 +177,7 @@ def compile_in_steps(
     if (missing := next((name for name in kernels if not called[name]), None)) is not None:
         raise IsakitError(f"{path} has no kernel {missing!r}; it has {', '.join(there) or 'none'}")
     wanted = {k for some in called.values() for k in some} if kernels else set(there)
-    chip = chip_of(variant or variant_for(ptx))
+    chip = chip_of(options.variant or variant_for(ptx))
     out = Compiled(Module("ptx", "tesla", chip.variant, path if path != "<text>" else None), dict(ptx.failures))
     textures = [v.unique for v in ptx.variables.values() if v.space == "tex" or v.type == "texref"]
     try:
@@ -193,7 +189,7 @@ def compile_in_steps(
         if entry.name not in wanted or not entry.defined:
             continue
         try:
-            kernel = compile_entry(ptx, entry, chip, bank, textures, max_registers, watch, named)
+            kernel = compile_entry(ptx, entry, chip, bank, textures, options)
         except PtxSyntaxError as e:
             out.failures[entry.name] = [ptx.source.diagnostic(e.pos, e.message, e.width, e.notes)]
         else:
@@ -210,24 +206,22 @@ def compile_entry(
     chip: Chip,
     bank: ConstantBank,
     textures: list[str],
-    max_registers: int = 0,
-    watch: Watch | None = None,
-    named: bool = False,
+    options: CompileOptions,
 ) -> Kernel:
     """Compile one kernel: this is the pipeline. Raises PtxSyntaxError."""
     layout = VariableLayout(ptx, entry, bank)
-    f = translate(ptx, entry, chip, layout, named)
+    f = translate(ptx, entry, chip, layout, options.named)
     f.globals = [v.unique for v in ptx.variables.values() if _in_global_memory(v)]
     for step in PASSES:
         try:
             step(f)
         except SpaceError as e:
             raise PtxSyntaxError(ptx.source.start(e.loc[0]), e.message) from None
-        if watch or step is PASSES[-1] or CHECK_EVERY_PASS:
+        if options.watch or step is PASSES[-1] or CHECK_EVERY_PASS:
             verify(f, step.__name__)
-        if watch:
-            watch(step.__name__, f.dump())
-    m, emitted, local = _machine_code(ptx, entry, f, chip, textures, max_registers, watch)
+        if options.watch:
+            options.watch(step.__name__, f.dump())
+    m, emitted, local = _machine_code(ptx, entry, f, chip, textures, options)
     kernel = Kernel(
         entry.name,
         emitted.code,
@@ -259,8 +253,7 @@ def _machine_code(
     f: Function,
     chip: Chip,
     textures: list[str],
-    max_registers: int,
-    watch: Watch | None,
+    options: CompileOptions,
 ) -> tuple[MFunction, MachineCode, int]:
     """Return the code of a kernel, and the bytes of local memory before its spill slots. Raises PtxSyntaxError.
 
@@ -271,7 +264,7 @@ def _machine_code(
     local = -(-f.local // 4) * 4
 
     def attempt() -> tuple[MFunction, MachineCode, list[Loc]]:
-        return _select_and_allocate(entry, f, chip, divergent, local, textures, max_registers, watch)
+        return _select_and_allocate(entry, f, chip, divergent, local, textures, options)
 
     failed: PtxSyntaxError | None = None
     found = None
@@ -281,8 +274,8 @@ def _machine_code(
         failed = e
     if (found is None or found[0].registers > CROWDED) and not any(b.marks for b in f.blocks):
         schedule_for_registers(f, RegisterNeeds(_registers, (), lambda _: None))
-        if watch:
-            watch("schedule_for_registers", f.dump())
+        if options.watch:
+            options.watch("schedule_for_registers", f.dump())
         with suppress(PtxSyntaxError):
             other = attempt()
             if found is None or _pressure(other) < _pressure(found):
@@ -314,14 +307,14 @@ def _select_and_allocate(
     divergent: set[Block],
     local: int,
     textures: list[str],
-    max_registers: int,
-    watch: Watch | None,
+    options: CompileOptions,
 ) -> tuple[MFunction, MachineCode, list[Loc]]:
     """Return the code of a kernel in the order it stands in, and where lanes may miss a barrier.
 
     Where instructions do not reach all literals in memory, most of them are put into registers, and then all. Raises
     PtxSyntaxError.
     """
+    watch = options.watch
     for moved in ("", "most", "all"):
         m = TeslaSelection(f, TESLA, chip, divergent).run()
         if watch:
@@ -335,7 +328,7 @@ def _select_and_allocate(
         try:
             if f.debugged:
                 keep_variables(m, registers)
-            allocate(m, TESLA, max_registers, CROWDED if chip.vote else CROWDED // 2)
+            allocate(m, TESLA, options.max_registers, CROWDED if chip.vote else CROWDED // 2)
         except OutOfRegistersError:
             raise PtxSyntaxError(
                 entry.pos, f"`{entry.name}` needs more registers than it may use", len(entry.name)
@@ -404,5 +397,6 @@ def _globals(module: Module) -> None:
 
 
 __all__ = [
-    "VARIANT_TO_ARCH", "Compiled", "compile_entry", "compile_in_steps", "compile_kernels", "compile_ptx", "variant_for",
+    "VARIANT_TO_ARCH", "CompileOptions", "Compiled", "compile_entry", "compile_in_steps", "compile_kernels",
+    "compile_ptx", "variant_for",
 ]  # fmt: skip

@@ -132,10 +132,10 @@ class PtxText(Text):
 
     def _whole(self) -> Iterator[list[Diagnostic]]:
         """Compile everything in one step."""
-        from isakit.compile.driver import compile_kernels
+        from isakit.compile.driver import CompileOptions, compile_kernels
 
         try:
-            yield compile_kernels(self._text, path=self._path).diagnostics
+            yield compile_kernels(self._text, CompileOptions(path=self._path)).diagnostics
         except CompileError as e:
             yield list(e.diagnostics)
         except IsakitError as e:
@@ -147,7 +147,7 @@ class PtxText(Text):
         What is known is forgotten only for a text in which the kernels can be compiled: a line that is being written
         outside of them is soon gone.
         """
-        from isakit.compile.driver import compile_in_steps
+        from isakit.compile.driver import CompileOptions, compile_in_steps
 
         text, memory = self._text, self._memory
         ends = [0, *(k.end for k in kernels)]
@@ -173,7 +173,7 @@ class PtxText(Text):
         shortened = "".join(x for pair in zip(between, [*shown, ""], strict=True) for x in pair)
         lines = {kernels[n].name: (n, line) for n, line in new}
         try:
-            for compiled in compile_in_steps(shortened, path=self._path):
+            for compiled in compile_in_steps(shortened, CompileOptions(path=self._path)):
                 if declared & compiled.failures.keys():  # reading goes on behind the next body, whosever that is
                     yield from self._whole()
                     return

@@ -139,7 +139,7 @@ class PythonText(Text):
 
     def _compiled(self, seen: _Seen) -> list[Diagnostic]:
         """Compile a kernel."""
-        from isakit.compile.driver import compile_kernels
+        from isakit.compile.driver import CompileOptions, compile_kernels
         from isakit.compile.python.llvm import ptx_of
         from isakit.compile.python.translate import translate
         from isakit.compile.python.writer import source_lines
@@ -151,7 +151,7 @@ class PythonText(Text):
             lines[here] = own[here]
         try:
             _, ir, _ = translate(seen.functions[0])
-            return compile_kernels(ptx_of(ir), path=self._path, origin="\n".join(lines)).diagnostics
+            return compile_kernels(ptx_of(ir), CompileOptions(path=self._path, origin="\n".join(lines))).diagnostics
         except CompileError as e:
             return list(e.diagnostics)
         except IsakitError as e:

@@ -51,12 +51,12 @@ class SourceText(Text):
 
     def _kernels(self) -> Iterator[list[Diagnostic]]:
         from isakit.compile.c import compile_c
-        from isakit.compile.driver import compile_in_steps
+        from isakit.compile.driver import CompileOptions, compile_in_steps
 
         folder = os.path.dirname(os.path.abspath(self._path))
         ptx = compile_c(self._path, self._text, self._language, [f"-I{folder}"] if Path(folder).is_dir() else [])
         yield []
-        for compiled in compile_in_steps(ptx, path=self._path, origin=self._text):
+        for compiled in compile_in_steps(ptx, CompileOptions(path=self._path, origin=self._text)):
             yield compiled.diagnostics
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from isakit.compile import driver
-from isakit.compile.driver import compile_kernels
+from isakit.compile.driver import CompileOptions, compile_kernels
 from isakit.compile.ptx.syntax import PtxFunction, PtxModule
 from isakit.compile.python import compile_text
 from isakit.description import Kernel
@@ -39,7 +39,7 @@ def kernel(name: str) -> list[str]:
 def first_look(text: str) -> list[Diagnostic]:
     """Return what the compiler says of a whole text."""
     try:
-        told = compile_kernels(text, path="k.ptx").diagnostics
+        told = compile_kernels(text, CompileOptions(path="k.ptx")).diagnostics
     except CompileError as e:
         told = list(e.diagnostics)
     return sorted(told, key=lambda d: (d.line, d.column))
