@@ -195,10 +195,12 @@ def _instruction(opcode: str) -> str:
     base = opcode.split(".")[0]
     if base in REFUSED:
         return f"`{base}` is not supported: {REFUSED[base]}"
-    known = rows().get(base, ())
-    slots = {name: some for row in known for name, some, _ in row.slots if some != frozenset({name})}
-    sets = [f"`.{name}`: {' '.join(f'`.{w}`' for w in sorted(some))}" for name, some in slots.items()]
-    return "\n\n".join(["\n".join(["```", *(row.text for row in known), "```"]), *sets]) if known else ""
+    lines, shown = list[str](), dict[str, frozenset[str]]()
+    for row in rows().get(base, ()):
+        new = {name: some for name, some in row.words.items() if shown.get(name) != some}
+        lines += [row.text, *(f"    .{name}: {' '.join(f'.{w}' for w in sorted(some))}" for name, some in new.items())]
+        shown |= new
+    return "\n".join(["```", *lines, "```"]) if lines else ""
 
 
 def _parts(text: str) -> _Parts | None:

@@ -157,7 +157,8 @@ def test_an_instruction_is_explained_by_its_spellings() -> None:
     text = PtxText("mad.lo.u32 %r1, %r2, %r3, 4; // mad.lo\nshfl.idx.b32 %r1;\n.reg .u32 %q;\nmov.u32 %q, 1;", "k.ptx")
     shown = text.hover(1, 2)
     assert shown is not None
-    assert "mad{.half}{.sat}.int d, a, b, c" in shown.text
+    assert "mad{.half}{.sat}.type d, a, b, c\n    .half: .hi .lo\n" in shown.text
+    assert "mad{.rnd}{.ftz}{.sat}.type d, a, b, c\n    .rnd: .rm .rn .rp .rz\n    .type: .f32 .f64" in shown.text
     assert (shown.column, shown.width) == (0, len("mad.lo.u32"))
     assert text.hover(1, 36) is None
     refused = text.hover(2, 1)

@@ -12,8 +12,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import product
+from itertools import chain, product
 
+from isakit.compile.ptx.syntax import SIZES
 from isakit.errors import DefinitionError
 
 SETS: dict[str, str] = {
@@ -203,7 +204,16 @@ for _name in ("vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vmad"
 
 @dataclass(frozen=True)
 class GrammarRow:
-    """One spelling: `key` names its translation, `slots` are (name, words, optional) after the base opcode."""
+    """One spelling.
+
+    Attributes:
+        key: names its translation.
+        base: the opcode up to its first point.
+        slots: (name, words, optional) of what comes after it.
+        least, most: how many operands it takes.
+        text: the spelling as the manual of PTX writes it: types are called `.type`, or `.dtype` and `.stype`.
+        words: what each name in `text` stands for.
+    """
 
     key: str
     base: str
@@ -211,6 +221,7 @@ class GrammarRow:
     least: int
     most: int
     text: str
+    words: dict[str, frozenset[str]]
 
 
 @dataclass(frozen=True)
@@ -245,7 +256,11 @@ def _row(line: str) -> GrammarRow:
     ]
     names = re.findall(r"\{,|,", operands)
     most = len(names) + 1 if operands.strip() else 0
-    return GrammarRow(key, base[0], tuple(slots), most - names.count("{,"), most, f"{opcode} {operands}".strip())
+    types = [name for name, words, _ in slots if len(words) > 1 and words <= SIZES.keys()]
+    called = dict(zip(types, ("dtype", "stype") if len(types) > 1 else ("type",), strict=False))
+    words = {called.get(name, name): some for name, some, _ in slots if some - {name}}
+    text = re.sub(r"(?<=\.)\w+", lambda m: called.get(m[0], m[0]), opcode)
+    return GrammarRow(key, base[0], tuple(slots), most - names.count("{,"), most, f"{text} {operands}".strip(), words)
 
 
 @cache
@@ -315,9 +330,23 @@ def tables() -> str:
     def table(head: str, lines: list[tuple[str, str]]) -> str:
         return "\n".join([f"| {head} |", "|---|---|", *(f"| `{a}` | {b} |" for a, b in lines)])
 
-    known = [(base, "<br>".join(f"`{row.text}`" for row in rows()[base])) for base in sorted(rows())]
+    def types(row: GrammarRow) -> str:
+        some = [" ".join(sorted(row.words[name])) for name in ("type", "dtype", "stype") if name in row.words]
+        return f"`{row.text}`" + (f" ({'; '.join(some)})" if some else "")
+
+    known = [(base, "<br>".join(types(row) for row in rows()[base])) for base in sorted(rows())]
+    others = sorted({
+        (name, " ".join(sorted(words)))
+        for row in chain.from_iterable(rows().values())
+        for name, words in row.words.items() if not name.endswith("type")
+    })  # fmt: skip
     refused = [(base, REFUSED[base]) for base in sorted(REFUSED)]
-    return f"{table('instruction | spellings', known)}\n\n## Not supported\n\n{table('instruction | why', refused)}\n"
+    return "\n\n".join((
+        table("instruction | spellings, with their types", known),
+        table("word | is one of", [(f".{name}", words) for name, words in others]),
+        "## Not supported",
+        table("instruction | why", refused),
+    )) + "\n"  # fmt: skip
 
 
 def spellings(limit: int = 4096) -> list[tuple[GrammarRow, dict[str, str]]]:
