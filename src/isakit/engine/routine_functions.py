@@ -7,9 +7,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from isakit.engine.codegen import compiled_operation
+from isakit.engine.codegen import bare, compiled_operation
 from isakit.engine.lower_scalar import scalar_expression
-from isakit.engine.protocol import Array
 from isakit.errors import DefinitionError
 from isakit.sem.operation import Operation
 from isakit.sem.records import RecordField
@@ -31,6 +30,7 @@ from isakit.sem.routine_code import (
     Translatable,
     While,
 )  # fmt: skip
+from isakit.sem.routine_helpers import lanes_equal
 from isakit.sem.value import Value, mask, node, postorder
 
 MadeFunction = Callable[..., Any]
@@ -193,15 +193,7 @@ class _Writer:
     # --- expressions ------------------------------------------------------------------------------------------------
     def _bare(self, n: Value) -> str:
         """Return an expression that stands alone, without its outer parentheses."""
-        text = self._of(n)
-        if not text.startswith("("):
-            return text
-        open_ = 0
-        for k, c in enumerate(text):
-            open_ += (c == "(") - (c == ")")
-            if not open_:
-                return text[1:-1] if k == len(text) - 1 else text
-        return text
+        return bare(self._of(n))
 
     def _of(self, n: Value) -> str:
         match n.op:
@@ -216,7 +208,7 @@ class _Writer:
             case "lane":
                 return f"int({n.attr}[{self._bare(n.args[0])}])"
             case "matching":
-                return f"{self._named(_equal, 'lanes_equal')}({n.attr}, {self._bare(n.args[0])})"
+                return f"{self._named(lanes_equal, 'lanes_equal')}({n.attr}, {self._bare(n.args[0])})"
             case "not" if n.width == 1 and n.args[0].op in _COMPARED:
                 a, b = (self._of(x) for x in n.args[0].args)
                 return f"({a} {_COMPARED[n.args[0].op]} {b})"
@@ -250,10 +242,6 @@ class _Writer:
 
 def _name(within: RecordField) -> str:
     return within.name
-
-
-def _equal(lanes: Array, n: int) -> int:
-    return sum(1 << k for k, x in enumerate(lanes) if x == n)
 
 
 __all__ = ["numpy_function", "python_function", "source_of"]

@@ -8,7 +8,7 @@ from isakit.errors import NotModelled
 from isakit.sem.trace import Trace, tracing
 from isakit.sem.value import Value, const, param
 from isakit.spec.fields import Field
-from isakit.spec.parts import bound_value
+from isakit.spec.parts import Binder, bound_value
 from isakit.spec.record import Form
 
 
@@ -42,12 +42,15 @@ def trace_of(form: Form, word: int) -> Trace:
     return trace
 
 
-def traced(form: Form, word: int) -> Trace:
-    """Return like `trace_of`, but traced anew: for semantics that depend on rules the caller has set."""
+def traced(form: Form, word: int, binder: Binder = BINDER) -> Trace:
+    """Return like `trace_of`, but traced anew: for semantics that depend on rules the caller has set.
+
+    `binder` makes the values of fields.
+    """
     record = form.record
     if record is None or record.semantics is None:
         raise NotModelled(f"`{form.text(word)}`", "its meaning is not known")
-    bound = {name: bound_value(p, word, BINDER) for name, p in form.parts.items() if name not in form.control}
+    bound = {name: bound_value(p, word, binder) for name, p in form.parts.items() if name not in form.control}
     with tracing() as trace:
         record.semantics(**bound, **form.constants)
     return trace

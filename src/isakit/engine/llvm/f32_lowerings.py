@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.target import KEEPS_HALF
 from isakit.engine.llvm.values import PURE, Native, ValueLowering
-from isakit.engine.llvm.vector_pieces import joined, pieces
+from isakit.engine.llvm.vector_pieces import bits_of, joined, numbers_of, pieces
 from isakit.sem.fp.core import F32
 from isakit.sem.operation import Statics
 
@@ -28,23 +28,14 @@ PIECE = 16
 """Floats of a 512-bit register."""
 
 
-def _floats(low: ValueLowering, r: Ref) -> str:
-    return low.bitcast(low.splat(r), f"<{low.module.lanes} x float>")
-
-
-def _bits(low: ValueLowering, v: str) -> Ref:
-    n = low.module.lanes
-    return low.per_lane(low.body(f"bitcast <{n} x float> {v} to <{n} x i32>"), 32)
-
-
 def _packed(low: ValueLowering, name: str, a: Ref, b: Ref, *given: tuple[str, object]) -> Ref:
     """Return one packed instruction per 16 lanes, with what else it is `given`, as (type, value)."""
     types = ", ".join(["<16 x float>"] * 2 + [ty for ty, _ in given])
     f = low.module.declare(f"llvm.x86.avx512.{name}.ps.512", f"<16 x float> @({types})")
     others = ", ".join(f"{ty} {value}" for ty, value in given)
-    both = zip(*(pieces(low, _floats(low, r), "float", PIECE) for r in (a, b)), strict=True)
+    both = zip(*(pieces(low, numbers_of(low, r, "float"), "float", PIECE) for r in (a, b)), strict=True)
     results = [low.body(f"call <16 x float> {f}(<16 x float> {x}, <16 x float> {y}, {others})") for x, y in both]
-    return _bits(low, joined(low, results, "float", PIECE))
+    return bits_of(low, joined(low, results, "float", PIECE), "float")
 
 
 def _avx512(low: ValueLowering, name: str, a: Ref, b: Ref, rounding: str) -> Ref:
@@ -55,7 +46,7 @@ def _avx512(low: ValueLowering, name: str, a: Ref, b: Ref, rounding: str) -> Ref
 def canonical_nan(low: ValueLowering, r: Ref) -> Ref:
     """Replace every NaN by 0x7fffffff."""
     n = low.module.lanes
-    f = _floats(low, r)
+    f = numbers_of(low, r, "float")
     unordered = low.per_lane(low.body(f"fcmp uno <{n} x float> {f}, {f}"), 1)
     return low.select(unordered, low.constant(NAN, 32), r)
 
@@ -74,9 +65,9 @@ def one_nan(low: ValueLowering, r: Ref) -> Ref:
     given = f"<16 x i32> splat (i32 {FIX_NANS}), i32 0, i16 -1, i32 4"
     fixed = [
         low.body(f"call <16 x float> {f}(<16 x float> {nan}, <16 x float> {x}, {given})")
-        for x in pieces(low, _floats(low, r), "float", PIECE)
+        for x in pieces(low, numbers_of(low, r, "float"), "float", PIECE)
     ]
-    return _bits(low, joined(low, fixed, "float", PIECE))
+    return bits_of(low, joined(low, fixed, "float", PIECE), "float")
 
 
 def _is_zero(low: ValueLowering, a: Ref) -> Ref:
@@ -374,17 +365,7 @@ def _doubles(low: ValueLowering, a: Ref) -> str:
     n = low.module.lanes
     sign = low.op("and", a, low.constant(0x80000000, 32))
     flushed = low.splat(low.select(_is_zero(low, a), sign, a))
-    return low.body(f"fpext <{n} x float> {_floats(low, flushed)} to <{n} x double>")
-
-
-def _double_bits(low: ValueLowering, d: str) -> Ref:
-    n = low.module.lanes
-    return low.per_lane(low.body(f"bitcast <{n} x double> {d} to <{n} x i64>"), 64)
-
-
-def _as_double(low: ValueLowering, r: Ref) -> str:
-    n = low.module.lanes
-    return low.bitcast(r, f"<{n} x double>")
+    return low.body(f"fpext <{n} x float> {numbers_of(low, flushed, 'float')} to <{n} x double>")
 
 
 _TAIL = (1 << 29) - 1
@@ -401,8 +382,8 @@ def _to_24_bits(low: ValueLowering, d: Ref, rounding: str) -> Ref:
 def _to_single(low: ValueLowering, d: Ref, rounding: str) -> Ref:
     """Return a number of 24 significant bits in f32: overflow by rounding mode, underflow to signed zero, one NaN."""
     n = low.module.lanes
-    f = low.body(f"fptrunc <{n} x double> {_as_double(low, d)} to <{n} x float>")
-    r = _bits(low, f)
+    f = low.body(f"fptrunc <{n} x double> {numbers_of(low, d, 'double')} to <{n} x float>")
+    r = bits_of(low, f, "float")
     sign = low.op("and", r, low.constant(0x80000000, 32))
     size = low.op("and", d, low.constant((1 << 63) - 1, 64))
     tiny = low.compare("ult", size, low.constant((1023 - 126) << 52, 64))
@@ -431,7 +412,7 @@ def _rounded(low: ValueLowering, d: Ref, rounding: str) -> Ref:
 def _portable_add(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     if statics.get("rounding", "rn") != "rn" or all(a.uniform for a in args):
         return None  # rounding to zero needs the error of the sum: the definition is as good
-    total = _double_bits(low, _arithmetic(low, "fadd", *(_doubles(low, a) for a in args)))
+    total = bits_of(low, _arithmetic(low, "fadd", *(_doubles(low, a) for a in args)), "double")
     return _to_single(low, _rounded(low, total, "rn"), "rn")
 
 
@@ -439,7 +420,7 @@ def _portable_mul(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> 
     rounding = statics.get("rounding", "rn")
     if rounding not in EMBEDDED_ROUNDING or statics.get("zero_wins") or all(a.uniform for a in args):
         return None
-    product = _double_bits(low, _arithmetic(low, "fmul", *(_doubles(low, a) for a in args)))
+    product = bits_of(low, _arithmetic(low, "fmul", *(_doubles(low, a) for a in args)), "double")
     return _to_single(low, _rounded(low, product, rounding), rounding)
 
 
@@ -451,11 +432,11 @@ def _portable_mad(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> 
 
 def _mad_in_doubles(low: ValueLowering, a: Ref, b: Ref, c: Ref) -> Ref:
     """Compute a * b + c where no product leaves the range, whether the environment flushes denormals or not."""
-    exact = _double_bits(low, _arithmetic(low, "fmul", _doubles(low, a), _doubles(low, b)))
+    exact = bits_of(low, _arithmetic(low, "fmul", _doubles(low, a), _doubles(low, b)), "double")
     cut = _rounded(low, exact, "rz")
-    with_cut = _double_bits(low, _arithmetic(low, "fadd", _as_double(low, cut), _doubles(low, c)))
+    with_cut = bits_of(low, _arithmetic(low, "fadd", numbers_of(low, cut, "double"), _doubles(low, c)), "double")
     single = _to_single(low, _rounded(low, exact, "rn"), "rn")
-    with_rounded = _double_bits(low, _arithmetic(low, "fadd", _doubles(low, single), _doubles(low, c)))
+    with_rounded = bits_of(low, _arithmetic(low, "fadd", _doubles(low, single), _doubles(low, c)), "double")
     total = low.select(_is_zero(low, c), with_rounded, with_cut)
     # The sum is rounded on the grid of denormals and flushed afterwards: numbers that reach 2**-126 there are kept.
     size = low.op("and", total, low.constant((1 << 63) - 1, 64))
@@ -465,8 +446,8 @@ def _mad_in_doubles(low: ValueLowering, a: Ref, b: Ref, c: Ref) -> Ref:
     smallest = low.select(reaches, low.constant((1023 - 126) << 52, 64), low.constant(0, 64))
     total = low.select(tiny, low.op("or", sign, smallest), total)
     n = low.module.lanes
-    single = _bits(low, low.body(f"fptrunc <{n} x double> {_as_double(low, total)} to <{n} x float>"))
-    return canonical_nan(low, single)
+    single = low.body(f"fptrunc <{n} x double> {numbers_of(low, total, 'double')} to <{n} x float>")
+    return canonical_nan(low, bits_of(low, single, "float"))
 
 
 _SUM_REACHES_NORMAL = ((1023 - 126) << 52) - (1 << 29)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.f32_lowerings import packed_comparison
 from isakit.engine.llvm.values import Native, ValueLowering
-from isakit.engine.llvm.vector_pieces import joined, pieces
+from isakit.engine.llvm.vector_pieces import bits_of, joined, numbers_of, pieces
 from isakit.sem.fp.core import F64
 from isakit.sem.fp.f64 import NAN, f64_compare
 from isakit.sem.operation import Operation, Statics
@@ -34,21 +34,12 @@ NAN_PRIORITY = {"add": (1, 0), "mul": (1, 0), "fma": (1, 2, 0)}
 INTRINSICS = {"add": "add.pd.512", "mul": "mul.pd.512", "fma": "vfmadd.pd.512"}
 
 
-def _doubles(low: ValueLowering, r: Ref) -> str:
-    return low.bitcast(low.splat(r), f"<{low.module.lanes} x double>")
-
-
-def _bits(low: ValueLowering, doubles: str) -> Ref:
-    n = low.module.lanes
-    return low.per_lane(low.body(f"bitcast <{n} x double> {doubles} to <{n} x i64>"), 64)
-
-
 def _hardware(low: ValueLowering, name: str, args: Sequence[Ref], rounding: str) -> list[str]:
     """Return the results of the instructions with embedded rounding, eight lanes each."""
     vector = f"<{PIECE} x double>"
     signature = ", ".join([vector] * len(args))
     f = low.module.declare(f"llvm.x86.avx512.{INTRINSICS[name]}", f"{vector} @({signature}, i32)")
-    cut = [pieces(low, _doubles(low, a), "double", PIECE) for a in args]
+    cut = [pieces(low, numbers_of(low, a, "double"), "double", PIECE) for a in args]
     return [
         low.body(f"call {vector} {f}({', '.join(f'{vector} {x}' for x in row)}, i32 {EMBEDDED_ROUNDING[rounding]})")
         for row in zip(*cut, strict=True)
@@ -85,7 +76,7 @@ def _careful(low: ValueLowering, name: str, rounding: str) -> str:
         for k in range(count):
             p = body(f"getelementptr {vector}, ptr %operands, i64 {k}")
             args.append(low.per_lane(body(f"load {vector}, ptr {p}, align 64"), 64))
-        result = _bits(there, joined(there, _hardware(there, name, args, rounding), "double", PIECE))
+        result = bits_of(there, joined(there, _hardware(there, name, args, rounding), "double", PIECE), "double")
         got = _with_nans(there, name, args, result)
         body.do(f"store {vector} {got.text}, ptr %operands, align 64")
         return (
@@ -167,7 +158,7 @@ def _embedded(name: str) -> Native:
         uniform = all(a.uniform for a in args)
         vectors = [low.splat(a) for a in args]
         results = _hardware(low, name, vectors, rounding)
-        total = _bits(low, joined(low, results, "double", PIECE))
+        total = bits_of(low, joined(low, results, "double", PIECE), "double")
         got = low.unlikely(
             _odd(low, vectors, results),
             total,
@@ -184,13 +175,13 @@ def _portable(name: str) -> Native:
             return None
         n = low.module.lanes
         vector = f"<{n} x double>"
-        doubles = [_doubles(low, a) for a in args]
+        doubles = [numbers_of(low, a, "double") for a in args]
         if name == "fma":
             f = low.module.declare(f"llvm.fma.v{n}f64", f"{vector} @({vector}, {vector}, {vector})")
             result = low.body(f"call {vector} {f}({', '.join(f'{vector} {d}' for d in doubles)})")
         else:
             result = low.body(f"f{name} {vector} {doubles[0]}, {doubles[1]}")
-        got = _with_nans(low, name, args, _bits(low, result))
+        got = _with_nans(low, name, args, bits_of(low, result, "double"))
         return _first_lane(low, got) if all(a.uniform for a in args) else got
 
     return lower

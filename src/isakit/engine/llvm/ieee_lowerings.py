@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.target import Host
 from isakit.engine.llvm.values import Native, ValueLowering
+from isakit.engine.llvm.vector_pieces import bits_of, numbers_of
 from isakit.sem.operation import Statics
 
 NAN32, NAN16 = 0x7FC00000, 0x7E00
@@ -52,15 +53,6 @@ def _vector(low: ValueLowering, ty: str) -> str:
     return f"<{low.module.lanes} x {ty}>"
 
 
-def _as(low: ValueLowering, r: Ref, ty: str) -> str:
-    """Return lane bits as numbers of a float type of the same width."""
-    return low.bitcast(low.splat(r), _vector(low, ty))
-
-
-def _bits(low: ValueLowering, v: str, ty: str, width: int) -> Ref:
-    return low.per_lane(low.body(f"bitcast {_vector(low, ty)} {v} to {_vector(low, f'i{width}')}"), width)
-
-
 def _intrinsic(low: ValueLowering, name: str, ty: str, *args: str) -> str:
     vector, letter = _vector(low, ty), {"float": "f32", "double": "f64"}[ty]
     f = low.module.declare(f"llvm.{name}.v{low.module.lanes}{letter}", f"{vector} @({', '.join([vector] * len(args))})")
@@ -74,7 +66,7 @@ def _test(low: ValueLowering, relation: str, ty: str, a: str, b: str) -> Ref:
 def _canonical(low: ValueLowering, v: str) -> Ref:
     """Return the bits of f32 numbers, with one NaN."""
     nan = _test(low, "uno", "float", v, v)
-    return low.select(nan, low.constant(NAN32, 32), _bits(low, v, "float", 32))
+    return low.select(nan, low.constant(NAN32, 32), bits_of(low, v, "float"))
 
 
 def _plain(statics: Statics) -> bool:
@@ -100,7 +92,7 @@ def _arithmetic(instruction: str) -> Native:
     def lower(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
         if not _plain(statics):
             return None
-        a, b = (_as(low, x, "float") for x in args)
+        a, b = (numbers_of(low, x, "float") for x in args)
         return _canonical(low, low.body(f"{instruction} {_vector(low, 'float')} {a}, {b}"))
 
     return lower
@@ -109,7 +101,7 @@ def _arithmetic(instruction: str) -> Native:
 def _fma(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     if not _plain(statics):
         return None
-    return _canonical(low, _intrinsic(low, "fma", "float", *(_as(low, x, "float") for x in args)))
+    return _canonical(low, _intrinsic(low, "fma", "float", *(numbers_of(low, x, "float") for x in args)))
 
 
 def _extreme(wins: str, zeros: str) -> Native:
@@ -119,11 +111,11 @@ def _extreme(wins: str, zeros: str) -> Native:
         if statics.get("format", "f32") != "f32":
             return None
         a, b = (low.splat(x) for x in args)
-        x, y = _as(low, a, "float"), _as(low, b, "float")
+        x, y = numbers_of(low, a, "float"), numbers_of(low, b, "float")
         first = low.op("or", _test(low, wins, "float", x, y), _test(low, "uno", "float", y, y))
         result = low.select(first, a, b)
         result = low.select(_test(low, "oeq", "float", x, y), low.op(zeros, a, b), result)
-        return _canonical(low, _as(low, result, "float"))
+        return _canonical(low, numbers_of(low, result, "float"))
 
     return lower
 
@@ -131,7 +123,7 @@ def _extreme(wins: str, zeros: str) -> Native:
 def _compare(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     if statics.get("format", "f32") != "f32":
         return None
-    x, y = (_as(low, a, "float") for a in args)
+    x, y = (numbers_of(low, a, "float") for a in args)
     out = low.constant(_UNORDERED, 4)
     for relation, number in (("olt", _LESS), ("oeq", _EQUAL), ("ogt", _GREATER)):
         out = low.select(_test(low, relation, "float", x, y), low.constant(number, 4), out)
@@ -142,7 +134,7 @@ def _round(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | N
     if statics.get("format", "f32") != "f32":
         return None
     name = {"rn": "roundeven", "rm": "floor", "rp": "ceil", "rz": "trunc"}[statics.get("rounding", "rn")]
-    return _canonical(low, _intrinsic(low, name, "float", _as(low, args[0], "float")))
+    return _canonical(low, _intrinsic(low, name, "float", numbers_of(low, args[0], "float")))
 
 
 def _flushed(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
@@ -156,7 +148,7 @@ def rsqrt_f32(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref 
 
     No f32 has a reciprocal root so close to the middle of two f32 that rounding twice goes wrong.
     """
-    root = _intrinsic(low, "sqrt", "double", _widened(low, _as(low, args[0], "float")))
+    root = _intrinsic(low, "sqrt", "double", _widened(low, numbers_of(low, args[0], "float")))
     one = _number(low, 1, "double")
     return _canonical(low, _narrowed(low, low.body(f"fdiv {_vector(low, 'double')} {one}, {root}")))
 
@@ -168,9 +160,9 @@ def _convert(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref |
         return None
     half, single = _vector(low, "half"), _vector(low, "float")
     if pair == ("f16", "f32"):
-        return _canonical(low, low.body(f"fpext {half} {_as(low, args[0], 'half')} to {single}"))
-    value = _as(low, args[0], "float")
-    bits = _bits(low, low.body(f"fptrunc {single} {value} to {half}"), "half", 16)
+        return _canonical(low, low.body(f"fpext {half} {numbers_of(low, args[0], 'half')} to {single}"))
+    value = numbers_of(low, args[0], "float")
+    bits = bits_of(low, low.body(f"fptrunc {single} {value} to {half}"), "half")
     return low.select(_test(low, "uno", "float", value, value), low.constant(NAN16, 16), bits)
 
 
@@ -180,7 +172,7 @@ def _int_to_float(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> 
         return None
     a = low.splat(args[0])
     instruction = "sitofp" if source[0] == "s" else "uitofp"
-    return _bits(low, low.body(f"{instruction} {low.type(a)} {a.text} to {_vector(low, 'float')}"), "float", 32)
+    return bits_of(low, low.body(f"{instruction} {low.type(a)} {a.text} to {_vector(low, 'float')}"), "float")
 
 
 def _float_to_int(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
@@ -190,7 +182,7 @@ def _float_to_int(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> 
     n, vector = low.module.lanes, _vector(low, "i32")
     name = f"llvm.fpto{to[0]}i.sat.v{n}i32.v{n}f32"
     f = low.module.declare(name, f"{vector} @({_vector(low, 'float')})")
-    return low.per_lane(low.body(f"call {vector} {f}({_vector(low, 'float')} {_as(low, args[0], 'float')})"), 32)
+    return low.per_lane(low.body(f"call {vector} {f}({_vector(low, 'float')} {numbers_of(low, args[0], 'float')})"), 32)
 
 
 def _ratio_to_float(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
@@ -204,13 +196,13 @@ def _ratio_to_float(low: ValueLowering, args: Sequence[Ref], statics: Statics) -
     single = _vector(low, "float")
     number = low.body(f"sitofp {low.type(a)} {a.text} to {single}")
     quotient = low.body(f"fdiv {single} {number}, {_number(low, statics['maximum'], 'float')}")
-    return _bits(low, quotient, "float", 32)
+    return bits_of(low, quotient, "float")
 
 
 def _float_to_ratio(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
     if statics["source"] != "f32" or statics.get("rounding", "rn") != "rn" or statics.get("width", 32) != 32:
         return None
-    value, double = _as(low, args[0], "float"), _vector(low, "double")
+    value, double = numbers_of(low, args[0], "float"), _vector(low, "double")
     # 24 by 16 bits: the product is exact in f64.
     v = low.body(f"fmul {double} {_widened(low, value)}, {_number(low, statics['maximum'], 'double')}")
     v = _intrinsic(low, "roundeven", "double", v)

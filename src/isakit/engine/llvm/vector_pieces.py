@@ -1,16 +1,30 @@
-"""Vectors of all lanes cut into pieces of one register each, and put together again."""
+"""Lanes as vectors of floating point numbers, cut into pieces of one register each and put together again."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
 
+from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.values import ValueLowering
+
+_WIDTHS = {"half": 16, "float": 32, "double": 64}
 
 
 @cache
 def _indices(first: int, count: int) -> str:
     return f"<{count} x i32> <" + ", ".join(f"i32 {first + j}" for j in range(count)) + ">"
+
+
+def numbers_of(low: ValueLowering, r: Ref, element: str) -> str:
+    """Return lane bits as numbers of a float type of the same width."""
+    return low.bitcast(low.splat(r), f"<{low.module.lanes} x {element}>")
+
+
+def bits_of(low: ValueLowering, vector: str, element: str) -> Ref:
+    """Return numbers of a float type, one per lane, as lane bits."""
+    n, width = low.module.lanes, _WIDTHS[element]
+    return low.per_lane(low.body(f"bitcast <{n} x {element}> {vector} to <{n} x i{width}>"), width)
 
 
 def pieces(low: ValueLowering, vector: str, element: str, length: int) -> list[str]:

@@ -200,6 +200,11 @@ class Stats:
     warp_instructions: int = 0
     seconds: float = 0.0
 
+    def count(self, instructions: int, warp_instructions: int) -> None:
+        """Add executed instructions, by threads and by warps."""
+        self.instructions += instructions
+        self.warp_instructions += warp_instructions
+
     def _repr_html_(self) -> str:
         rate = f"{self.instructions / self.seconds / 1e9:.3g} G/s" if self.seconds else ""
         rows = (("thread instructions", f"{self.instructions:,}"), ("warp instructions", f"{self.warp_instructions:,}"),

@@ -298,8 +298,7 @@ class Machine(MachineState):
         else:
             gang.pc = op.following
             gang.pending += 1
-        self.stats.warp_instructions += len(gang)
-        self.stats.instructions += gang.threads
+        self.stats.count(gang.threads, len(gang))
         if op.plain:
             return after
         if op.exit:

@@ -163,8 +163,7 @@ class MachineState:
         before = gang.part(~faulting, gang.pc)
         if len(before):
             self.state.issued[before.numbers] += 1
-            self.stats.warp_instructions += len(before)
-            self.stats.instructions += before.threads
+            self.stats.count(before.threads, len(before))
         self._running = gang.part(faulting, gang.pc)
 
     def released(self, warps: Iterable[Warp]) -> list[Gang]:

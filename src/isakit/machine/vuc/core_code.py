@@ -13,11 +13,10 @@ from functools import lru_cache
 from isakit.arch.vuc import vuc
 from isakit.codec import Instruction, decoder
 from isakit.engine import Control, compile_trace
-from isakit.errors import MachineFault, NotModelled
-from isakit.sem import Trace, Value, const, tracing
-from isakit.sem.semantics import bind_control
+from isakit.errors import MachineFault
+from isakit.sem import Trace, Value, const
+from isakit.sem.semantics import bind_control, traced
 from isakit.spec import Field, Form
-from isakit.spec.parts import bound_value
 
 Register = tuple[str, int]
 """Register file (`r`, `p`, `sr`, `acc`) and number."""
@@ -76,14 +75,7 @@ def trace_word(form: Form, word: int) -> Trace:
 
     Raises NotModelled if it is not known.
     """
-    record = form.record
-    if record is None or record.semantics is None:
-        raise NotModelled(f"`{form.text(word)}`", "its meaning is not known")
-    binder = _WordBinder(word)
-    bound = {n: bound_value(p, word, binder) for n, p in form.parts.items() if n not in form.control}
-    with tracing() as trace:
-        record.semantics(**bound, **form.constants)
-    return trace
+    return traced(form, word, _WordBinder(word))
 
 
 def footprint(trace: Trace, guard: int, relative: tuple[int, bool, int] | None) -> Footprint:

@@ -21,6 +21,7 @@ from isakit.arch.vuc.lut import (
     UNLISTED,
     WITH_SUB_TYPES,
 )
+from isakit.machine.vuc.mvsurf import in_16_bits
 from isakit.machine.vuc.rules.state import MacroblockState
 
 BLOCKS, PARTITIONS, LISTS = 16, 4, 2
@@ -120,18 +121,13 @@ def machine_type(mb_type: int, slice_type: int, skipped: bool) -> int:
     return mb_type
 
 
-def _signed(value: int, width: int) -> int:
-    """Extend a two's complement number of `width` bits to 16."""
-    return (value - (1 << width) if value >> (width - 1) & 1 else value) & 0xFFFF
-
-
 def load_vectors(mb: Macroblock, words: tuple[int, ...]) -> None:
     """Fill vectors and reference indices from a motion vector packet (high reference bits, then 32 words)."""
     high, vectors = words[0], words[1:33]
     for i, w in enumerate(vectors):
         which, block = divmod(i, BLOCKS)
-        mb.vectors[2 * which * BLOCKS + block] = _signed(w >> 13 & 0x7FFF, 15)
-        mb.vectors[(2 * which + 1) * BLOCKS + block] = _signed(w & 0x1FFF, 13)
+        mb.vectors[2 * which * BLOCKS + block] = in_16_bits(w >> 13 & 0x7FFF, 15)
+        mb.vectors[(2 * which + 1) * BLOCKS + block] = in_16_bits(w & 0x1FFF, 13)
         if block % 4 == 0:
             mb.refs[which * PARTITIONS + block // 4] = w >> 28 & 15 | (high >> i & 1) << 4
 

@@ -6,13 +6,15 @@ A macroblock takes 16 little-endian words. Source: [vuc] 14 "MVSURF".
 from __future__ import annotations
 
 from isakit.machine.vuc.core_memory import MVSI_CELLS, MVSO_CELLS, HostMemory
+from isakit.sem.value import signed
 
 RECORD = 0x40
 X_BITS, Y_BITS, RPI_BITS, ZERO_BITS = 14, 12, 5, 4
 
 
-def _signed(value: int, width: int) -> int:
-    return (value - (1 << width) if value >> (width - 1) & 1 else value) & 0xFFFF
+def in_16_bits(value: int, width: int) -> int:
+    """Extend a two's complement number of `width` bits to 16."""
+    return signed(value, width) & 0xFFFF
 
 
 def unpack_macroblock(words: list[int]) -> list[int]:
@@ -22,8 +24,8 @@ def unpack_macroblock(words: list[int]) -> list[int]:
     for i in range(16):
         zero = words[(i & ~3) + 1] >> 26 >> (i & 3) & 1
         at = 8 * i
-        cells[at] = _signed(words[i] & 0x3FFF, X_BITS)
-        cells[at + 1] = _signed(words[i] >> 14 & 0xFFF, Y_BITS)
+        cells[at] = in_16_bits(words[i] & 0x3FFF, X_BITS)
+        cells[at + 1] = in_16_bits(words[i] >> 14 & 0xFFF, Y_BITS)
         cells[at + 2] = words[i & ~3] >> 26 & 0x1F
         cells[at + 3] = zero
         cells[at + 4 : at + 8] = [flags] * 4

@@ -135,8 +135,7 @@ class CompiledLaunch:
     def finish_from(self, code: int, worker: Worker) -> None:
         """Run what is left where compiled code has stopped; `code` is what it said. Raises MachineFault."""
         block, why = code >> 8, code & 0xFF
-        self.stats.instructions += worker.context.get_slot("thread_count")
-        self.stats.warp_instructions += worker.context.get_slot("warp_count")
+        self._count_work(worker)
         todo = [(block + 1, self.launch.blocks)]
         if why == scheduler_ir.HALTED and self._halted(worker) == state_layout.INTERRUPTED:
             # By now it was the bound that held it up: nothing says that it waits for another block.
@@ -197,8 +196,7 @@ class CompiledLaunch:
                         failed.append(failure)
             finally:
                 with lock:
-                    self.stats.instructions += worker.context.get_slot("thread_count")
-                    self.stats.warp_instructions += worker.context.get_slot("warp_count")
+                    self._count_work(worker)
                 release_worker(self.kernel, worker)
 
         if threads == 1 and threading.current_thread() is not threading.main_thread():
@@ -299,9 +297,12 @@ class CompiledLaunch:
         """Return the status of the warp at which compiled code stopped."""
         return int(worker.states.column(state_layout.STATUS)[worker.context.get_slot("halted_warp")])
 
+    def _count_work(self, worker: Worker) -> None:
+        """Add what compiled code has executed for a worker."""
+        self.stats.count(worker.context.get_slot("thread_count"), worker.context.get_slot("warp_count"))
+
     def _count(self, machine: Machine | ResidentBlocks) -> None:
-        self.stats.instructions += machine.stats.instructions
-        self.stats.warp_instructions += machine.stats.warp_instructions
+        self.stats.count(machine.stats.instructions, machine.stats.warp_instructions)
 
     def adopt(self, block: int, worker: Worker) -> Machine:
         """Return a reference machine in the state the worker's block is in, counts included."""

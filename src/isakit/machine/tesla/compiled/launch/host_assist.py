@@ -92,9 +92,7 @@ class ServedWarps:
             asking = np.flatnonzero(status == state_layout.SERVED)
             if not len(asking):
                 return False
-            where = self.states.column(state_layout.PC)[asking]
-            for pc in np.unique(where).tolist():
-                self._serve(pc, asking[where == pc])
+            self._serve_all(asking)
 
     def turn(self) -> bool:
         """Let every warp that can go on have a turn; whether some can go on after it."""
@@ -102,10 +100,7 @@ class ServedWarps:
         status = self.states.column(state_layout.STATUS)
         for block in np.flatnonzero((status == state_layout.READY).reshape(self.blocks, -1).any(axis=1)).tolist():
             self._enter(block)
-        asking = np.flatnonzero(status == state_layout.SERVED)
-        where = self.states.column(state_layout.PC)[asking]
-        for pc in np.unique(where).tolist():
-            self._serve(pc, asking[where == pc])
+        self._serve_all(np.flatnonzero(status == state_layout.SERVED))
         stuck = np.isin(status, (state_layout.STOPPED, state_layout.JOINED, state_layout.INTERRUPTED)).any()
         return bool((status == state_layout.READY).any() and not stuck)
 
@@ -134,6 +129,12 @@ class ServedWarps:
         self.turns[block] = self.context.get_slot("turn"), self.context.get_slot("spun")
 
     # --- one instruction ------------------------------------------------------------------------------------
+    def _serve_all(self, warps: Array) -> None:
+        """Execute the instructions that warps have requested, one address after the other."""
+        where = self.states.column(state_layout.PC)[warps]
+        for pc in np.unique(where).tolist():
+            self._serve(pc, warps[where == pc])
+
     def _serve(self, pc: int, warps: Array) -> None:
         """Execute the instruction at `pc` for the warps that requested it; stops those that fault."""
         step, op = self.kernel.flow.steps[pc], self.launch.code.at(pc)

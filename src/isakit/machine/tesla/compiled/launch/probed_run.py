@@ -377,8 +377,7 @@ class ProbedRun:
         to_machine(worker.states, worker.barriers.reshape(1, 16, 2), worker.turns, machine)
         if done:  # the last block is among those that were counted
             stats.instructions, stats.warp_instructions = before
-        stats.instructions += context.get_slot("thread_count")
-        stats.warp_instructions += context.get_slot("warp_count")
+        stats.count(context.get_slot("thread_count"), context.get_slot("warp_count"))
         release_worker(self.kernel, worker)
         self.current = machine.blocks[0].turn
         if done or (served and self.position < until):

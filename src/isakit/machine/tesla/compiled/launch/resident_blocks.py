@@ -230,8 +230,7 @@ class ResidentBlocks:
         return len(self._blocks) > before
 
     def _count(self, machine: Machine) -> None:
-        self.stats.instructions += machine.stats.instructions
-        self.stats.warp_instructions += machine.stats.warp_instructions
+        self.stats.count(machine.stats.instructions, machine.stats.warp_instructions)
 
     # --- the watchdog ---------------------------------------------------------------------------------------
     def _digest(self) -> bytes:

@@ -192,8 +192,8 @@ def to_machine(states: WarpStates, barriers: Array, turns: Array, machine: Machi
     executed = states.count(state_layout.ISSUED)
     begun = np.flatnonzero(executed)  # registers of the others are as the machine made them
     states.to_files(machine.state.files, every_place(machine.launch.code.registers), begun)
-    machine.stats.instructions += int(states.count(state_layout.THREADS).sum())
-    machine.stats.warp_instructions += int((executed - machine.state.issued).sum())
+    threads, warps = states.count(state_layout.THREADS).sum(), (executed - machine.state.issued).sum()
+    machine.stats.count(int(threads), int(warps))
     machine.state.issued[:] = executed
     for offset, counts in zip(state_layout.EVENTS, machine.state.events, strict=True):
         counts[:] = states.column(offset)
