@@ -11,6 +11,7 @@ import enum
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any, Literal, TypeGuard, TypeVar, Union, cast
 
 from isakit.errors import did_you_mean
@@ -230,11 +231,25 @@ _SIMPLE: dict[object, dict[str, object]] = {
 }
 
 
+def records_at(*places: str) -> Callable[[], ResultType]:
+    """Return a function that imports records: `module:Name` each, or `module:Name[]` for a list of them."""
+
+    def imported(place: str) -> Any:
+        module, name = place.removesuffix("[]").split(":")
+        kind = getattr(import_module(module), name)
+        return list[kind] if place.endswith("[]") else kind
+
+    def shape() -> ResultType:
+        return Union[tuple(imported(place) for place in places)]  # noqa: UP007
+
+    return shape
+
+
 @dataclass(frozen=True)
 class Output:
     """The JSON output of a verb: its `version`, which grows when a key changes its meaning or goes, and its shape.
 
-    `shape` returns the type: a function, so that naming an output loads nothing.
+    `shape` returns the type: a function, as `records_at` makes it, so that naming an output loads nothing.
     """
 
     verb: str

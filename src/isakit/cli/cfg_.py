@@ -18,7 +18,7 @@ from isakit.cli.common import (
     variant_option,
 )
 from isakit.programs.kernel_names import chosen
-from isakit.results import Output, ResultType
+from isakit.results import Output, records_at
 
 if TYPE_CHECKING:
     from isakit.analysis import ControlFlow
@@ -26,14 +26,7 @@ if TYPE_CHECKING:
     from isakit.analysis.notes import Notes
     from isakit.asm import Program
 
-
-def _output() -> ResultType:
-    from isakit.analysis.graph_records import ProgramGraphs
-
-    return ProgramGraphs
-
-
-OUTPUT = Output("cfg", 1, _output)
+OUTPUT = Output("cfg", 1, records_at("isakit.analysis.graph_records:ProgramGraphs"))
 
 
 @click.command(

@@ -11,19 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isakit.cli.common import attach_server, debug_option, echo, echo_json, engine_options, json_option
-from isakit.results import Output, ResultType
+from isakit.results import Output, records_at
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.statistics import Statistics
 
-
-def _output() -> ResultType:
-    from isakit.hosts.cuda.statistics import StatisticsRecord
-
-    return StatisticsRecord
-
-
-OUTPUT = Output("cuda", 1, _output)
+OUTPUT = Output("cuda", 1, records_at("isakit.hosts.cuda.statistics:StatisticsRecord"))
 
 
 def _version(context: click.Context, option: click.Parameter, value: str | None) -> tuple[int, int] | None:

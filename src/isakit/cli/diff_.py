@@ -18,7 +18,7 @@ from isakit.cli.common import (
     variant_option,
 )
 from isakit.programs.kernel_names import chosen
-from isakit.results import Output, ResultType
+from isakit.results import Output, records_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,14 +30,7 @@ if TYPE_CHECKING:
 _MARKS = {"same": " ", "moved": "~", "changed": "!", "removed": "-", "added": "+"}
 _COLOURS = {"~": "36", "!": "33", "-": "31", "+": "32"}
 
-
-def _output() -> ResultType:
-    from isakit.analysis.diff import FileDiffRecord
-
-    return FileDiffRecord
-
-
-OUTPUT = Output("diff", 1, _output)
+OUTPUT = Output("diff", 1, records_at("isakit.analysis.diff:FileDiffRecord"))
 
 
 @click.command(

@@ -10,16 +10,9 @@ import click
 
 from isakit.cli.common import echo, echo_json, engine_options, json_option, progress, write_bytes
 from isakit.errors import IsakitError
-from isakit.results import Output, ResultType
+from isakit.results import Output, records_at
 
-
-def _output() -> ResultType:
-    from isakit.graphics.draw_state import DrawStats
-
-    return list[DrawStats]
-
-
-OUTPUT = Output("draw", 1, _output)
+OUTPUT = Output("draw", 1, records_at("isakit.graphics.draw_state:DrawStats[]"))
 
 
 @click.command(

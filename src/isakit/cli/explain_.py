@@ -7,19 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from isakit.cli.common import coloured, console, echo, echo_json, isa_option, json_option, type_option, variant_option
-from isakit.results import Output, ResultType
+from isakit.results import Output, records_at
 
 if TYPE_CHECKING:
     from isakit.codec import Explanation
 
-
-def _output() -> ResultType:
-    from isakit.codec.explain import Explanation
-
-    return Explanation | list[Explanation]
-
-
-OUTPUT = Output("explain", 1, _output)
+OUTPUT = Output("explain", 1, records_at("isakit.codec.explain:Explanation", "isakit.codec.explain:Explanation[]"))
 
 
 @click.command(

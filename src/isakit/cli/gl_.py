@@ -11,21 +11,14 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from isakit.cli.common import attach_server, debug_option, echo, echo_json, engine_options, json_option
-from isakit.results import Output, ResultType
+from isakit.results import Output, records_at
 
 if TYPE_CHECKING:
     from isakit.debug.attach import AttachServer
     from isakit.hosts.drm.card import Channel
     from isakit.hosts.drm.report import Report
 
-
-def _output() -> ResultType:
-    from isakit.hosts.drm.report import ReportRecord
-
-    return ReportRecord
-
-
-OUTPUT = Output("gl", 1, _output)
+OUTPUT = Output("gl", 1, records_at("isakit.hosts.drm.report:ReportRecord"))
 
 
 @click.command(

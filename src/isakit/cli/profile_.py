@@ -8,16 +8,9 @@ import click
 
 from isakit.cli.common import echo, echo_json, json_option
 from isakit.cli.launches import launch_options, prepare
-from isakit.results import Output, ResultType
+from isakit.results import Output, records_at
 
-
-def _output() -> ResultType:
-    from isakit.debug.profile_records import ProfileRecord
-
-    return ProfileRecord
-
-
-OUTPUT = Output("profile", 1, _output)
+OUTPUT = Output("profile", 1, records_at("isakit.debug.profile_records:ProfileRecord"))
 
 
 @click.command(

@@ -9,21 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isakit.cli.common import NO, Options, echo, echo_json, engine_options, json_option
-from isakit.results import Output, ResultType
+from isakit.results import Output, records_at
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.replay import Capture, Outcome, OutcomeRecord
     from isakit.hosts.drm.replay import ReplayedDraw
 
-
-def _output() -> ResultType:
-    from isakit.hosts.cuda.replay import OutcomeRecord
-    from isakit.hosts.drm.replay import ReplayedFrames
-
-    return list[OutcomeRecord] | ReplayedFrames
-
-
-OUTPUT = Output("replay", 1, _output)
+OUTPUT = Output(
+    "replay", 1, records_at("isakit.hosts.cuda.replay:OutcomeRecord[]", "isakit.hosts.drm.replay:ReplayedFrames")
+)
 
 
 @click.command(

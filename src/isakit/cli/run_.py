@@ -30,7 +30,7 @@ from isakit.cli.common import (
 )
 from isakit.errors import FormatError, IsakitError, MachineFault
 from isakit.programs.kernel_names import only
-from isakit.results import OMITTED, Omitted, Output, ResultType, record
+from isakit.results import OMITTED, Omitted, Output, record, records_at
 
 if TYPE_CHECKING:
     from isakit.asm import Program
@@ -105,13 +105,16 @@ class FaultedRun:
     fault: dict[str, Any]
 
 
-def _output() -> ResultType:
-    from isakit.cli.microcode import MicrocodeRun
-
-    return KernelRun | ShaderRun | MicrocodeRun | FaultedRun
-
-
-OUTPUT = Output("run", 1, _output)
+OUTPUT = Output(
+    "run",
+    1,
+    records_at(
+        "isakit.cli.run_:KernelRun",
+        "isakit.cli.run_:ShaderRun",
+        "isakit.cli.microcode:MicrocodeRun",
+        "isakit.cli.run_:FaultedRun",
+    ),
+)
 
 
 class Dims(click.ParamType[tuple[int, ...]] if TYPE_CHECKING else click.ParamType):

@@ -6,16 +6,9 @@ import click
 
 from isakit.cli.common import NO, echo, echo_json, json_option
 from isakit.cli.launches import Prepared, launch_options, prepare
-from isakit.results import Output, ResultType
+from isakit.results import Output, records_at
 
-
-def _output() -> ResultType:
-    from isakit.debug.sanitize.findings import SanitizerRecord
-
-    return SanitizerRecord
-
-
-OUTPUT = Output("sanitize", 1, _output)
+OUTPUT = Output("sanitize", 1, records_at("isakit.debug.sanitize.findings:SanitizerRecord"))
 
 
 @click.command(

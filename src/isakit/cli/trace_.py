@@ -8,16 +8,9 @@ import click
 
 from isakit.cli.common import echo_json, json_option
 from isakit.cli.launches import launch_options, prepare
-from isakit.results import Output, ResultType
+from isakit.results import Output, records_at
 
-
-def _output() -> ResultType:
-    from isakit.debug.trace.replay import TraceRecord
-
-    return TraceRecord
-
-
-OUTPUT = Output("trace", 1, _output)
+OUTPUT = Output("trace", 1, records_at("isakit.debug.trace.replay:TraceRecord"))
 
 
 @click.command(

@@ -19,7 +19,7 @@ import click
 
 from isakit.cli.common import echo, echo_json
 from isakit.errors import HostError, IsakitError
-from isakit.results import Output, ResultType, plain, record
+from isakit.results import Output, plain, record, records_at
 from isakit.sandbox import absent
 from isakit.web import packages
 from isakit.web.limits import Limits
@@ -34,13 +34,7 @@ class PageAddress:
     absent: list[str]
 
 
-def _output() -> ResultType:
-    from isakit.web.site import StaticSite
-
-    return PageAddress | StaticSite
-
-
-OUTPUT = Output("web", 1, _output)
+OUTPUT = Output("web", 1, records_at("isakit.web.command:PageAddress", "isakit.web.site:StaticSite"))
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _LARGEST_FILE = 16 << 20
 
