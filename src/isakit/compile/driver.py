@@ -112,7 +112,7 @@ def variant_for(module: PtxModule) -> str:
 
 @dataclass(frozen=True)
 class CompileOptions:
-    """How a PTX text is compiled.
+    """Options of the compiler of PTX.
 
     Attributes:
         variant: the chip to compile for (default: the one the text is for).

@@ -20,7 +20,7 @@ class _Values(NamedTuple):
 _Known = dict[str, _Values]
 """Variables whose value is known, by their names."""
 _Ways = dict[int, _Known]
-"""What is known on the ways to a block, by the numbers of the blocks they come from."""
+"""Variables known on the ways to a block, by the numbers of the blocks they come from."""
 
 
 def meet_marks(f: Function) -> None:
@@ -50,7 +50,7 @@ class _Meetings:
                 b.marks.insert(0, Mark(0, name, self.types[name], list(known.values), known.channel))
 
     def leaving(self, n: int, known_by: _Ways) -> _Ways:
-        """Return what is known behind a block, by its number: the transfer function."""
+        """Return the variables known behind a block, by its number: the transfer function."""
         b = self.graph.nodes[n]
         now = self.entering(b, known_by)
         now |= {mark.name: _Values(tuple(mark.values), mark.channel) for mark in b.marks}

@@ -91,54 +91,25 @@ def array_info(s: Session, handle: int) -> tuple[int, int, int, int, bytes]:
 
 
 # --- descriptions of the driver: width, height, (depth,) format, components, (flags) --------------------------------
-@handler("cuArrayCreate")
-def create_old(s: Session, desc: bytes) -> int:
-    width, height, code, components = struct.unpack("<4I", desc)
-    return _create(s, width, height, 0, code, components)
+def _described(kind: str, version: str, layout: str) -> None:
+    """Register what makes and describes arrays of the driver, for one layout of its descriptors."""
+    volume = kind == "Array3D"
+
+    @handler(f"cu{kind}Create{version}")
+    def create(s: Session, desc: bytes) -> int:
+        width, height, *rest = struct.unpack(layout, desc)
+        depth, code, components, flags = rest if volume else (0, *rest, 0)
+        s.context()
+        return make(s, channel_named(code, components), width, height, depth, flags)
+
+    @handler(f"cu{kind}GetDescriptor{version}")
+    def descriptor(s: Session, handle: int) -> bytes:
+        a = s.handles.get(handle, Array)
+        rest = (a.depth, *format_code(a.channel), a.flags) if volume else format_code(a.channel)
+        return struct.pack(layout, a.width, a.height, *rest)
 
 
-@handler("cuArrayCreate_v2")
-def create(s: Session, desc: bytes) -> int:
-    width, height, code, components = struct.unpack("<2Q2I", desc)
-    return _create(s, width, height, 0, code, components)
-
-
-@handler("cuArray3DCreate")
-def create_3d_old(s: Session, desc: bytes) -> int:
-    width, height, depth, code, components, flags = struct.unpack("<6I", desc)
-    return _create(s, width, height, depth, code, components, flags)
-
-
-@handler("cuArray3DCreate_v2")
-def create_3d(s: Session, desc: bytes) -> int:
-    width, height, depth, code, components, flags = struct.unpack("<3Q3I4x", desc)
-    return _create(s, width, height, depth, code, components, flags)
-
-
-def _create(s: Session, width: int, height: int, depth: int, code: int, components: int, flags: int = 0) -> int:
-    s.context()
-    return make(s, channel_named(code, components), width, height, depth, flags)
-
-
-@handler("cuArrayGetDescriptor")
-def descriptor_old(s: Session, handle: int) -> bytes:
-    a = s.handles.get(handle, Array)
-    return struct.pack("<4I", a.width, a.height, *format_code(a.channel))
-
-
-@handler("cuArrayGetDescriptor_v2")
-def descriptor(s: Session, handle: int) -> bytes:
-    a = s.handles.get(handle, Array)
-    return struct.pack("<2Q2I", a.width, a.height, *format_code(a.channel))
-
-
-@handler("cuArray3DGetDescriptor")
-def descriptor_3d_old(s: Session, handle: int) -> bytes:
-    a = s.handles.get(handle, Array)
-    return struct.pack("<6I", a.width, a.height, a.depth, *format_code(a.channel), a.flags)
-
-
-@handler("cuArray3DGetDescriptor_v2")
-def descriptor_3d(s: Session, handle: int) -> bytes:
-    a = s.handles.get(handle, Array)
-    return struct.pack("<3Q3I4x", a.width, a.height, a.depth, *format_code(a.channel), a.flags)
+_described("Array", "", "<4I")
+_described("Array", "_v2", "<2Q2I")
+_described("Array3D", "", "<6I")
+_described("Array3D", "_v2", "<3Q3I4x")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,7 +24,7 @@ def _plan(s: Session, number: int) -> fft.Plan:
     return s.handles.get(number, FftPlan).plan
 
 
-def _made(sizes: tuple[int, ...], kind: int, batch: int, **layouts: Any) -> fft.Plan:
+def _made(sizes: tuple[int, ...], kind: int, batch: int = 1, **layouts: Any) -> fft.Plan:
     """Return a plan. Raises LibraryError for sizes and types that cannot be."""
     if kind not in fft.KINDS:
         raise LibraryError("CUFFT_INVALID_TYPE", f"the type {kind:#x}")
@@ -46,54 +45,32 @@ def _remade(s: Session, number: int, plan: fft.Plan) -> int:
     return plan.work_bytes
 
 
-@handler("cufftPlan1d")
-def plan_1d(s: Session, nx: int, kind: int, batch: int) -> int:
-    return s.handles.add(FftPlan(_made((nx,), kind, batch)))
+def _plans(axes: int) -> None:
+    """Register what makes plans with so many axes of their sizes, kind and, with one axis, the number of transforms."""
+
+    def made(given: tuple[int, ...]) -> fft.Plan:
+        return _made(given[:axes], *given[axes:])
+
+    @handler(f"cufftPlan{axes}d")
+    def plan(s: Session, *given: int) -> int:
+        return s.handles.add(FftPlan(made(given)))
+
+    @handler(f"cufftMakePlan{axes}d")
+    def make(s: Session, number: int, *given: int) -> int:
+        return _remade(s, number, made(given))
+
+    @handler(f"cufftEstimate{axes}d")
+    def estimate(s: Session, *given: int) -> int:
+        return made(given).work_bytes
 
 
-@handler("cufftPlan2d")
-def plan_2d(s: Session, nx: int, ny: int, kind: int) -> int:
-    return s.handles.add(FftPlan(_made((nx, ny), kind, 1)))
-
-
-@handler("cufftPlan3d")
-def plan_3d(s: Session, nx: int, ny: int, nz: int, kind: int) -> int:
-    return s.handles.add(FftPlan(_made((nx, ny, nz), kind, 1)))
+for _axes in (1, 2, 3):
+    _plans(_axes)
 
 
 @handler("cufftCreate")
 def plan_create(s: Session) -> int:
     return s.handles.add(FftPlan())
-
-
-@handler("cufftMakePlan1d")
-def make_1d(s: Session, number: int, nx: int, kind: int, batch: int) -> int:
-    return _remade(s, number, _made((nx,), kind, batch))
-
-
-@handler("cufftMakePlan2d")
-def make_2d(s: Session, number: int, nx: int, ny: int, kind: int) -> int:
-    return _remade(s, number, _made((nx, ny), kind, 1))
-
-
-@handler("cufftMakePlan3d")
-def make_3d(s: Session, number: int, nx: int, ny: int, nz: int, kind: int) -> int:
-    return _remade(s, number, _made((nx, ny, nz), kind, 1))
-
-
-@handler("cufftEstimate1d")
-def estimate_1d(s: Session, nx: int, kind: int, batch: int) -> int:
-    return _made((nx,), kind, batch).work_bytes
-
-
-@handler("cufftEstimate2d")
-def estimate_2d(s: Session, nx: int, ny: int, kind: int) -> int:
-    return _made((nx, ny), kind, 1).work_bytes
-
-
-@handler("cufftEstimate3d")
-def estimate_3d(s: Session, nx: int, ny: int, nz: int, kind: int) -> int:
-    return _made((nx, ny, nz), kind, 1).work_bytes
 
 
 @handler("fft_many")
@@ -162,39 +139,21 @@ def fft_version(s: Session) -> int:
     return 1000 * major + 100 * minor
 
 
-def _transform(name: str) -> Callable[..., None]:
-    def run(s: Session, number: int, source: int, target: int, direction: int = 0) -> None:
+def _transform(name: str) -> None:
+    """Register a transform; those between real and complex numbers have one direction."""
+    kind = name.removeprefix("cufftExec")
+
+    @handler(name)
+    def run(s: Session, number: int, source: int, target: int, *directions: int) -> None:
         plan = _plan(s, number)
         known_stream(s, plan.stream)
-        kind = name.removeprefix("cufftExec")
         if not plan.sizes or fft.KINDS[plan.kind] != kind:
             raise LibraryError("CUFFT_INVALID_PLAN", f"a plan for {fft.KINDS[plan.kind]}" if plan.sizes else "not made")
-        if not source or not target or (kind in ("C2C", "Z2Z") and direction not in (-1, 1)):
-            raise LibraryError("CUFFT_INVALID_VALUE", f"from {source:#x} to {target:#x}, direction {direction}")
-        s.library(name, lambda: fft.execute(plan, s.array, source, target, direction == 1))
-
-    return run
-
-
-def _complex(name: str) -> None:
-    run = _transform(name)
-
-    def both(s: Session, number: int, source: int, target: int, direction: int) -> None:
-        run(s, number, source, target, direction)
-
-    handler(name)(both)
+        if not source or not target or any(d not in (-1, 1) for d in directions):
+            where = f"from {source:#x} to {target:#x}, direction {sum(directions)}"
+            raise LibraryError("CUFFT_INVALID_VALUE", where)
+        s.library(name, lambda: fft.execute(plan, s.array, source, target, 1 in directions))
 
 
-def _half(name: str) -> None:
-    run = _transform(name)
-
-    def one(s: Session, number: int, source: int, target: int) -> None:
-        run(s, number, source, target)
-
-    handler(name)(one)
-
-
-for _name in ("cufftExecC2C", "cufftExecZ2Z"):
-    _complex(_name)
-for _name in ("cufftExecR2C", "cufftExecC2R", "cufftExecD2Z", "cufftExecZ2D"):
-    _half(_name)
+for _kind in fft.KINDS.values():
+    _transform(f"cufftExec{_kind}")

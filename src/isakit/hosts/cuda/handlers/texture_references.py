@@ -147,24 +147,15 @@ def set_address(s: Session, handle: int, address: int, size: int) -> int:
     return texture.offset
 
 
-def _set_plane(s: Session, handle: int, desc: tuple[int, ...], address: int, pitch: int) -> None:
+@handler("cuTexRefSetAddress2D", "cuTexRefSetAddress2D_v2", "cuTexRefSetAddress2D_v3")
+def set_plane(s: Session, handle: int, address: int, pitch: int, desc: bytes) -> None:
     texture = _get(s, handle)
-    width, height, code, components = desc
+    width, height, code, components = struct.unpack("<4I" if len(desc) == 16 else "<2Q2I", desc)
     channel = channel_named(code, components)
     texture.binding, texture.offset = _plane(s, channel, address, width, height, pitch)
     texture.state = replace(texture.state, channel=channel)
     if texture.offset:
         raise invalid(f"{address:#x} is not a multiple of {OFFSET_ALIGNMENT}")
-
-
-@handler("cuTexRefSetAddress2D")
-def set_plane_old(s: Session, handle: int, address: int, pitch: int, desc: bytes) -> None:
-    _set_plane(s, handle, struct.unpack("<4I", desc), address, pitch)
-
-
-@handler("cuTexRefSetAddress2D_v2", "cuTexRefSetAddress2D_v3")
-def set_plane(s: Session, handle: int, address: int, pitch: int, desc: bytes) -> None:
-    _set_plane(s, handle, struct.unpack("<2Q2I", desc), address, pitch)
 
 
 @handler("cuTexRefSetFormat")
