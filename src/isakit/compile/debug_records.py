@@ -12,6 +12,7 @@ import os
 import re
 from urllib.parse import quote
 
+from isakit.float_bits import bits_of_float, float_of_bits
 from isakit.flow.dominators import Dominators
 
 _RECORD = re.compile(
@@ -247,8 +248,6 @@ def _operand(m: re.Match[str]) -> tuple[str, str]:
 
 def _constant(kind: str, text: str) -> int | None:
     """Return the bits of a constant of LLVM, None for an expression."""
-    import struct
-
     if text in ("true", "false"):
         return int(text == "true")
     if text == "null":
@@ -258,14 +257,13 @@ def _constant(kind: str, text: str) -> int | None:
     if kind not in ("float", "double"):
         return None
     if text.startswith("0x") and re.fullmatch(r"0x[0-9A-Fa-f]{16}", text):
-        number = struct.unpack("<d", int(text, 16).to_bytes(8, "little"))[0]
+        number = float_of_bits(int(text, 16), "f64")
     else:
         try:
             number = float(text)
         except ValueError:
             return None
-    form = "f" if kind == "float" else "d"
-    return int.from_bytes(struct.pack("<" + form, number), "little")
+    return bits_of_float(number, "f32" if kind == "float" else "f64")
 
 
 def without_marks(ptx: str) -> tuple[str, list[int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 
 from isakit.compile.ir import AnyOp, Const, IrValue, NoAttributes
@@ -26,9 +25,11 @@ from isakit.compile.vector_ops import (
     Element,
     Kind,
     Pattern,
+    channels_of,
     count,
     element,
 )
+from isakit.float_bits import bits_of_float, float_of_bits
 
 SIGN = {"f32": 0x8000_0000, "f16": 0x8000}
 LETTERS = {
@@ -109,7 +110,7 @@ def _join(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better 
                 return _with_less_parts(args)
             pattern += letter
             continue
-        source, letters = _channels(a)
+        source, letters = channels_of(a)
         if base is not None and source is not base:
             return _with_less_parts(args)
         base = source
@@ -119,21 +120,14 @@ def _join(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better 
 
 def _with_less_parts(parts: Args) -> Better | None:
     """Return a vector whose first parts are the first channels of a value as that value, if it has no others."""
-    base, letters = _channels(parts[0])
+    base, letters = channels_of(parts[0])
     n = 1
-    while n < len(parts) and _channels(parts[n])[0] is base:
-        letters += _channels(parts[n])[1]
+    while n < len(parts) and channels_of(parts[n])[0] is base:
+        letters += channels_of(parts[n])[1]
         n += 1
     if n == 1 or letters != CHANNELS[: count(base.kind)]:
         return None
     return JOIN, [base, *parts[n:]]
-
-
-def _channels(v: IrValue) -> tuple[IrValue, str]:
-    """Return (value, letters) of what is channels of a value."""
-    if v.ins is not None and v.ins.op is SWIZZLE:
-        return v.ins.args[0], SWIZZLE.of(v.ins).pattern
-    return v, CHANNELS[: count(v.kind)]
 
 
 @simplifies(VNEG, VABS)
@@ -167,17 +161,13 @@ def _folded(op: AnyOp, of: str, both: list[list[int] | None]) -> Better | None:
     if of != "f32" or None in both:
         return None
     out: list[int] = []
-    for x, y in zip(*(_numbers(b) for b in both if b is not None), strict=True):
+    for x, y in zip(*(map(float_of_bits, b) for b in both if b is not None), strict=True):
         exact = x + y if op is VADD else x * y
         try:
-            out.append(struct.unpack("<I", struct.pack("<f", exact))[0])
+            out.append(bits_of_float(exact))
         except OverflowError:
             return None
     return vector_of(out, of)
-
-
-def _numbers(bits: list[int]) -> list[float]:
-    return [struct.unpack("<f", struct.pack("<I", b))[0] for b in bits]
 
 
 @simplifies(VADD)
@@ -218,10 +208,8 @@ def _convert(op: AnyOp, args: Args, values: Values, attrs: Element) -> Better | 
     bits = constants(v)
     if bits is not None:
         try:
-            formats = {"f32": ("<f", "<I"), "f16": ("<e", "<H")}
-            source, to = formats[element(v.kind)], formats[attrs.to]
-            numbers = (struct.unpack(source[0], struct.pack(source[1], b))[0] for b in bits)
-            return vector_of([struct.unpack(to[1], struct.pack(to[0], x))[0] for x in numbers], attrs.to)
+            numbers = (float_of_bits(b, element(v.kind)) for b in bits)
+            return vector_of([bits_of_float(x, attrs.to) for x in numbers], attrs.to)
         except OverflowError:
             return None
     i = v.ins

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from isakit.compile.ir import AnyOp, Attrs, Effect, IrOp, NoAttributes, OpUniformity, PointsTo
+from isakit.compile.ir import AnyOp, Attrs, Effect, IrOp, IrValue, NoAttributes, OpUniformity, PointsTo
 from isakit.compile.ops import row
 from isakit.errors import DefinitionError
 
@@ -308,6 +308,13 @@ TARGET_COLOR = _row("target_color", 0, lambda kinds, attrs: ("f32x4",), NEVER, N
 """The colour that the tile had before, four fractions of bytes; before it is written."""
 DISCARD = _row("discard", 1, _condition, None, STAYS, NoAttributes)
 """Discard the pixel where the condition holds."""
+
+
+def channels_of(v: IrValue) -> tuple[IrValue, str]:
+    """Return (value, letters) of what is channels of a value."""
+    if v.ins is not None and v.ins.op is SWIZZLE:
+        return v.ins.args[0], SWIZZLE.of(v.ins).pattern
+    return v, CHANNELS[: count(v.kind)]
 
 
 def result_kinds(op: AnyOp, kinds: Kinds, attrs: Attrs) -> Kinds:

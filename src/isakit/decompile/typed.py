@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable
 
 from isakit.decompile.float_tests import INFINITY, MAGNITUDE, SIGN, equals, zero_comparison
@@ -11,6 +10,7 @@ from isakit.decompile.integer_tests import integer_comparison
 from isakit.decompile.interface import Fetch, Symbol, TargetColor, Texel
 from isakit.decompile.terms import Term, Terms
 from isakit.errors import NotModelled
+from isakit.float_bits import float_of_bits
 from isakit.sem.operation import Statics
 from isakit.sem.value import Value, mask, signed
 
@@ -53,7 +53,7 @@ class Typing:
 
     def _float(self, v: Value) -> Term:
         if v.op == "const":
-            value = struct.unpack("<f", struct.pack("<I", v.attr))[0]
+            value = float_of_bits(v.attr)
             if v.attr & INFINITY == INFINITY:
                 return self.terms.make("uintBitsToFloat", "float", self.uint(v))
             return self._number(value)
@@ -125,8 +125,7 @@ class Typing:
     def _half(self, v: Value) -> Term:
         make = self.terms.make
         if v.op == "const":
-            bits = struct.pack("<H", v.attr)
-            value = struct.unpack("<e", bits)[0]
+            value = float_of_bits(v.attr, "f16")
             if value == value and abs(value) != float("inf"):
                 return self._number(value)
         if v.op == "symbol" and getattr(v.attr, "ty", "") == "f16":

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
+from isakit.float_bits import bits_of_float, float_of_bits
 from isakit.sem.value import mask, signed
 
 BUFFER = "__isakit_printed"
@@ -82,7 +82,7 @@ def _shown(kind: int, bits: int) -> bytes:
     if kind == _FLOAT:
         return str(np.uint32(bits & 0xFFFF_FFFF).view(np.float32)).encode()
     if kind == _DOUBLE:
-        return repr(struct.unpack("<d", bits.to_bytes(8, "little"))[0]).encode()
+        return repr(float_of_bits(bits, "f64")).encode()
     if kind == _BOOLEAN:
         return b"True" if bits & 1 else b"False"
     return str(bits if kind == _UNSIGNED else signed(bits, 64)).encode()
@@ -151,7 +151,7 @@ def _converted(
         flags = flags if math.isfinite(real) else flags.replace("0", "")
         return (f"%{flags}{width}{dot}{letter}" % real).encode()
     if kind != 1:
-        bits = int.from_bytes(struct.pack("<d", _real(kind, bits)), "little")
+        bits = bits_of_float(_real(kind, bits), "f64")
     return _integer(flags, int(width or 0), precision, letter, bits, _SIZES.get(size, 64)).encode()
 
 
@@ -176,9 +176,9 @@ def _integer(flags: str, width: int, precision: str | None, letter: str, value: 
 
 def _real(kind: int, bits: int) -> float:
     if kind == _FLOAT:
-        return struct.unpack("<f", (bits & 0xFFFF_FFFF).to_bytes(4, "little"))[0]
+        return float_of_bits(bits)
     if kind == _DOUBLE:
-        return struct.unpack("<d", bits.to_bytes(8, "little"))[0]
+        return float_of_bits(bits, "f64")
     return float(signed(bits & mask(64), 64))
 
 

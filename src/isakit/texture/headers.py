@@ -5,12 +5,12 @@ Every field is declared once; packing, unpacking and explaining follow. Source: 
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from isakit.errors import LaunchError
+from isakit.float_bits import float_of_bits
 from isakit.spec import Field
 from isakit.texture.texel_formats import LAYOUTS, SNORM_FORCE_FP16, SOURCE_NAMES, TYPE_NAMES, UNORM_FORCE_FP16
 
@@ -71,7 +71,7 @@ def _ratio(v: int) -> str:
 
 
 def _single(v: int) -> str:
-    return f"{struct.unpack('<f', struct.pack('<I', v))[0]:g}"
+    return f"{float_of_bits(v):g}"
 
 
 TYPES = {

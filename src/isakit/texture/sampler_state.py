@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from isakit.errors import LaunchError
+from isakit.float_bits import bits_of_float
 from isakit.texture.headers import FILTERS, MIP_FILTERS, pack, unpack
 from isakit.texture.texel_formats import linear_from_srgb, to_srgb
 from isakit.texture.wrap import OUTSIDE
@@ -103,7 +103,7 @@ class Sampler:
         """The border colour as register bits."""
         if self.border_words is not None:
             return self.border_words
-        r, g, b, a = (struct.unpack("<I", struct.pack("<f", c))[0] for c in self.border)
+        r, g, b, a = (bits_of_float(c) for c in self.border)
         return r, g, b, a
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable
 
 from isakit.compile.builder import IrBuilder
@@ -28,6 +27,7 @@ from isakit.compile.vector_ops import (
     element,
     vector,
 )
+from isakit.float_bits import bits_of_float, float_of_bits
 
 _MOVES = (SWIZZLE, JOIN, VNEG, VABS)
 """Operations that commute with rounding."""
@@ -48,12 +48,12 @@ def compute_in_half(f: Function, inputs: Callable[[str], bool] = lambda name: Fa
 
 def _exact(v: Const) -> Const | None:
     """Return a number of f32 as f16 if it is one."""
-    x = struct.unpack("<f", struct.pack("<I", v.value))[0]
+    x = float_of_bits(v.value)
     try:
-        half = struct.pack("<e", x)
+        half = bits_of_float(x, "f16")
     except OverflowError:
         return None
-    return Const(int.from_bytes(half, "little"), "f16") if struct.unpack("<e", half)[0] == x else None
+    return Const(half, "f16") if float_of_bits(half, "f16") == x else None
 
 
 class _Halving:

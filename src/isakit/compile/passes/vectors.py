@@ -47,10 +47,12 @@ from isakit.compile.vector_ops import (
     InputName,
     Sampling,
     UniformName,
+    channels_of,
     count,
     element,
     vector,
 )
+from isakit.float_bits import bits_of_float
 
 ELEMENTWISE: tuple[IrOp[..., NoAttributes], ...] = (
     VADD, VMUL, VMAD, VMIN, VMAX, VNEG, VABS, VSAT, VFRC, VFLOOR, VSUBFLOOR, VRCP, VRSQ, VLOG2, VEXP2, VSIN, VCOS,
@@ -82,10 +84,8 @@ def _splat(bits: int, kind: str) -> tuple[IrOp[[], NoAttributes], list[IrValue]]
 
 def constant(b: IrBuilder, x: float, kind: str) -> IrValue:
     """Return a number in all elements of a kind."""
-    import struct
-
     of = element(kind)
-    bits = struct.unpack("<I" if of == "f32" else "<H", struct.pack("<f" if of == "f32" else "<e", x))[0]
+    bits = bits_of_float(x, of)
     return Const(bits, of) if count(kind) == 1 else b.op(*_arguments(_splat(bits, kind)))
 
 
@@ -116,15 +116,11 @@ SINE = (-0.16666667, 0.0083333310, -0.00019840874, 2.7525562e-6, -2.3889859e-8)
 """Coefficients of sin(x) / x - 1 in powers of x squared, for |x| up to pi/2: the largest error is below 1e-8."""
 
 
-def _sine(b: IrBuilder, a: list[IrValue]) -> IrValue:
+def _sine(b: IrBuilder, x: IrValue) -> IrValue:
     """Return the sine: of the distance to the nearest multiple of pi, with the sign that this multiple says."""
-    x = a[0]
-    of = element(x.kind)
-    x = b.op(VCVT("f32"), x)
-    k = x.kind
     # n = floor(x / pi + 1/2); r = x - n pi; sin x = (-1)^n sin r
-    n = _floor(b, [b.op(VMAD, x, constant(b, 0.31830987, k), constant(b, 0.5, k))])
-    return b.op(VCVT(of), _half_wave(b, x, n, n))
+    n = _floor(b, [b.op(VMAD, x, constant(b, 0.31830987, x.kind), constant(b, 0.5, x.kind))])
+    return _half_wave(b, x, n, n)
 
 
 def _half_wave(b: IrBuilder, x: IrValue, n: IrValue, shifted: IrValue) -> IrValue:
@@ -142,20 +138,21 @@ def _half_wave(b: IrBuilder, x: IrValue, n: IrValue, shifted: IrValue) -> IrValu
     return b.op(VMUL, b.op(VMAD, p, r, r), sign)
 
 
-def _cosine(b: IrBuilder, a: list[IrValue]) -> IrValue:
+def _cosine(b: IrBuilder, x: IrValue) -> IrValue:
     """Return the cosine: sin(x + pi/2), whose multiple of pi is the nearest one and a half."""
-    x = a[0]
-    of = element(x.kind)
-    x = b.op(VCVT("f32"), x)
-    k = x.kind
     # n = floor(x / pi) + 1; r = x - (n - 1/2) pi; cos x = (-1)^n sin r
-    whole = _floor(b, [b.op(VMUL, x, constant(b, 0.31830987, k))])
-    n = b.op(VADD, whole, constant(b, 1.0, k))
-    return b.op(VCVT(of), _half_wave(b, x, n, b.op(VADD, whole, constant(b, 0.5, k))))
+    whole = _floor(b, [b.op(VMUL, x, constant(b, 0.31830987, x.kind))])
+    n = b.op(VADD, whole, constant(b, 1.0, x.kind))
+    return _half_wave(b, x, n, b.op(VADD, whole, constant(b, 0.5, x.kind)))
+
+
+def _in_f32(wave: Callable[[IrBuilder, IrValue], IrValue]) -> Callable[[IrBuilder, list[IrValue]], IrValue]:
+    """Return a function that computes in f32 and rounds its result to the type of its argument."""
+    return lambda b, a: b.op(VCVT(element(a[0].kind)), wave(b, b.op(VCVT("f32"), a[0])))
 
 
 _LOWER: dict[object, Callable[[IrBuilder, list[IrValue]], IrValue]] = {
-    VFRC: _fraction, VFLOOR: _floor, PXOR: _exclusive, VSEL: _choice, VSIN: _sine, VCOS: _cosine,
+    VFRC: _fraction, VFLOOR: _floor, PXOR: _exclusive, VSEL: _choice, VSIN: _in_f32(_sine), VCOS: _in_f32(_cosine),
 }  # fmt: skip
 
 
@@ -218,7 +215,7 @@ def extend_dot_products(f: Function) -> None:
 
 def _with_one_more(b: Block, i: Ins, dot: Ins, x: IrValue) -> list[IrValue] | None:
     for v, other in (dot.args, dot.args[::-1]):
-        (base, letters), (same, letter) = _channels(v), _channels(x)
+        (base, letters), (same, letter) = channels_of(v), channels_of(x)
         if base is same and base.kind != "f32":
             build = Block(0)
             maker = IrBuilder(Function(""), build)
@@ -231,13 +228,6 @@ def _with_one_more(b: Block, i: Ins, dot: Ins, x: IrValue) -> list[IrValue] | No
             b.ins[at:at] = build.ins
             return [longer, ones]
     return None
-
-
-def _channels(v: IrValue) -> tuple[IrValue, str]:
-    """Return (value, letters) of what is channels of a value."""
-    if v.ins is not None and v.ins.op is SWIZZLE:
-        return v.ins.args[0], SWIZZLE.of(v.ins).pattern
-    return v, CHANNELS[: count(v.kind)]
 
 
 def sink_joins(f: Function) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import struct
-
 from isakit.compile.ptx.syntax import Number
+from isakit.float_bits import bits_of_float, float_of_bits
 
 
 def integer(text: str) -> int:
@@ -31,15 +30,11 @@ def float_bits(number: Number, size: int) -> int:
     if number.real == 8 * size:
         return int(number.value)
     if number.real in (32, 64):
-        value = struct.unpack(
-            "<f" if number.real == 32 else "<d", int(number.value).to_bytes(number.real // 8, "little")
-        )[0]
+        value = float_of_bits(int(number.value), f"f{number.real}")
     else:
         value = float(number.value)
-    if size == 8:
-        return int.from_bytes(struct.pack("<d", value), "little")
     try:
-        return int.from_bytes(struct.pack("<f" if size == 4 else "<e", value), "little")
+        return bits_of_float(value, f"f{8 * size}")
     except OverflowError:
         infinity = 0x7F80_0000 if size == 4 else 0x7C00
         return infinity | (value < 0) << 8 * size - 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import math
-import struct
 import textwrap
 from collections.abc import Callable
 from contextlib import suppress
@@ -16,6 +15,7 @@ from urllib.parse import quote
 from isakit.compile.python.constants import ConstantFolding, NotFoldable, variables
 from isakit.compile.python.types import Pointer, Scalar
 from isakit.errors import CompileError, Diagnostic
+from isakit.float_bits import bits_of_float, float_of_bits
 
 Type = Scalar | Pointer
 SHOWN = 60
@@ -274,7 +274,7 @@ def float_text(value: float, double: bool = False) -> str:
     """Return a constant as LLVM writes it: 64 bits, rounded to f32 first where that is its type."""
     if not double:
         try:
-            value = struct.unpack("<f", struct.pack("<f", value))[0]
+            value = float_of_bits(bits_of_float(value))
         except OverflowError:
             value = math.copysign(math.inf, value)
-    return f"0x{int.from_bytes(struct.pack('<d', value), 'little'):016X}"
+    return f"0x{bits_of_float(value, 'f64'):016X}"

@@ -214,14 +214,16 @@ class Integer(Division, BitInstructions):
                 out = self.b.sub64(out, (op(AND, q[0], m), op(AND, q[1], m)))
         return out
 
+    def _mul24(self, m: Mods, a: Args) -> IrValue:
+        """Multiply the lower 24 bits of the first two operands."""
+        sign = m["t"][0] == "s"
+        return self.b.op(MUL24(sign=sign, high=m["half"] == "hi"), self.word(a[1], m["t"]), self.word(a[2], m["t"]))
+
     def do_mul24(self, m: Mods, a: Args) -> None:
-        ty = m["t"]
-        v = self.b.op(MUL24(sign=ty[0] == "s", high=m["half"] == "hi"), self.word(a[1], ty), self.word(a[2], ty))
-        self.write(a[0], v, ty)
+        self.write(a[0], self._mul24(m, a), m["t"])
 
     def do_mad24(self, m: Mods, a: Args) -> None:
-        ty = m["t"]
-        v = self.b.op(MUL24(sign=ty[0] == "s", high=m["half"] == "hi"), self.word(a[1], ty), self.word(a[2], ty))
+        ty, v = m["t"], self._mul24(m, a)
         if m["sat"] and (ty != "s32" or m["half"] != "hi"):
             raise self.refuse("`.sat` is for `mad24.hi.sat.s32`")
         self.write(a[0], self.b.op(ADDSAT if m["sat"] else ADD, v, self.word(a[3], ty)), ty)

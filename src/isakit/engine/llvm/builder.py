@@ -207,7 +207,7 @@ class Builder:
         return self.compare("sge", x, y)
 
     def is_nan(self, x: Ref) -> Ref:
-        """Return whether a number of floating point is none."""
+        """Return whether a number of floating point is a NaN."""
         return self._value(f"fcmp uno {x.type.text} {x.text}, {x.text}", _flags_of(x.type))
 
     def select(self, condition: Ref, x: Ref, y: Operand) -> Ref:
@@ -224,15 +224,16 @@ class Builder:
 
     def zext(self, x: Ref, type: IrType) -> Ref:
         """Put zeros in front."""
-        if x.type.lanes != type.lanes or not 0 < x.type.width < type.width:
-            raise IrTypeError(f"{x!r} cannot be extended to {type}")
-        return self._cast("zext", x, type)
+        return self._extended("zext", x, type)
 
     def sext(self, x: Ref, type: IrType) -> Ref:
         """Extend with copies of the sign."""
+        return self._extended("sext", x, type)
+
+    def _extended(self, name: str, x: Ref, type: IrType) -> Ref:
         if x.type.lanes != type.lanes or not 0 < x.type.width < type.width:
             raise IrTypeError(f"{x!r} cannot be extended to {type}")
-        return self._cast("sext", x, type)
+        return self._cast(name, x, type)
 
     def trunc(self, x: Ref, type: IrType) -> Ref:
         """Truncate to the lower bits."""
@@ -297,12 +298,14 @@ class Builder:
 
     def copy_bytes(self, to: Ref, p: Ref, nbytes: Ref) -> None:
         """Copy bytes to where they do not overlap."""
-        f = self.module.declare("llvm.memcpy.p0.p0.i64", "void @(ptr, ptr, i64, i1)")
-        self.do(f"call void {f}(ptr {to.text}, ptr {p.text}, i64 {_text(nbytes, I64)}, i1 false)")
+        self._copied("memcpy", to, p, nbytes)
 
     def move_bytes(self, to: Ref, p: Ref, nbytes: Ref) -> None:
         """Copy bytes to where they may overlap."""
-        f = self.module.declare("llvm.memmove.p0.p0.i64", "void @(ptr, ptr, i64, i1)")
+        self._copied("memmove", to, p, nbytes)
+
+    def _copied(self, name: str, to: Ref, p: Ref, nbytes: Ref) -> None:
+        f = self.module.declare(f"llvm.{name}.p0.p0.i64", "void @(ptr, ptr, i64, i1)")
         self.do(f"call void {f}(ptr {to.text}, ptr {p.text}, i64 {_text(nbytes, I64)}, i1 false)")
 
     # --- vectors and structures -------------------------------------------------------------------------------------
@@ -442,16 +445,16 @@ class Builder:
         """Execute what is written inside where the condition holds."""
         then, on = self.fresh(inside), self.fresh(behind)
         self.branch(condition, then, on, weights)
-        self.label(then)
-        yield
-        self.jump(on)
-        self.label(on)
+        yield from self._inside(then, on)
 
     @contextmanager
     def unless(self, condition: Ref, inside: str = "then", behind: str = "on", weights: str = "") -> Generator[None]:
         """Execute what is written inside where the condition does not hold."""
         then, on = self.fresh(inside), self.fresh(behind)
         self.branch(condition, on, then, weights)
+        yield from self._inside(then, on)
+
+    def _inside(self, then: str, on: str) -> Generator[None]:
         self.label(then)
         yield
         self.jump(on)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any, cast
 
 from isakit.errors import described_bug
+from isakit.float_bits import float_of_bits
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.handler_table import Handler, ProtocolError, signed_int
 from isakit.hosts.cuda.handlers import registered_handlers
@@ -35,15 +36,7 @@ def _layout(number: int) -> tuple[ApiFunction, struct.Struct, tuple[Callable[[in
 
 
 def _meaning(p: ApiParameter) -> Callable[[int], object] | None:
-    return {"int": signed_int, "float": _float, "double": _double}.get(p.type)
-
-
-def _float(n: int) -> float:
-    return struct.unpack("<f", (n & 0xFFFF_FFFF).to_bytes(4, "little"))[0]
-
-
-def _double(n: int) -> float:
-    return struct.unpack("<d", n.to_bytes(8, "little"))[0]
+    return {"int": signed_int, "float": float_of_bits, "double": partial(float_of_bits, type="f64")}.get(p.type)
 
 
 def parsed(number: int, body: bytes) -> tuple[ApiFunction, Handler, list[object]]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
+from isakit.float_bits import bits_of_float
 from isakit.spec.fields import Bits
 from isakit.spec.operands import CodeAddress, Compound, Flag, Immediate, Operand, Register, key_of
 from isakit.spec.parts.base import Binder, Part, once
@@ -276,7 +276,7 @@ def _by_identity(part: Reg) -> dict[Hashable, Bits]:
 def f32_bits(value: float) -> int | None:
     """Return the bits of an f32 number, None where it is too large."""
     try:
-        return struct.unpack("<I", struct.pack("<f", value))[0]
+        return bits_of_float(value)
     except OverflowError:
         return None
 

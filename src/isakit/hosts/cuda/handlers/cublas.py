@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from isakit.float_bits import bits_of_float, float_of_bits
 from isakit.hosts.cuda.codes import LibraryError, invalid
 from isakit.hosts.cuda.handler_table import ProtocolError, calling, handler, signed_int
 from isakit.hosts.cuda.handlers.streams import known_stream
@@ -153,11 +154,7 @@ def blas_routine(s: Session, call: int, handle: int, device: int, packed: bytes)
         return result
 
     result = complex(s.library(f.name, work) or 0)
-    return _bits(result.real), _bits(result.imag)
-
-
-def _bits(number: float) -> int:
-    return int.from_bytes(struct.pack("<d", number), "little")
+    return bits_of_float(result.real, "f64"), bits_of_float(result.imag, "f64")
 
 
 def _dtype(f: ApiFunction, kind: str) -> type[np.number]:
@@ -187,7 +184,7 @@ def _given(s: Session, f: ApiFunction, numbers: tuple[int, ...], device: bool) -
 def _scalar(s: Session, dtype: Any, real: int, imaginary: int, device: bool) -> blas.Scalar:
     if device:
         return s.array(real, dtype, (1,), (np.dtype(dtype).itemsize,))[0]
-    values = struct.unpack("<2d", struct.pack("<2Q", real, imaginary))
+    values = float_of_bits(real, "f64"), float_of_bits(imaginary, "f64")
     with np.errstate(over="ignore"):
         return dtype(complex(*values) if np.issubdtype(dtype, np.complexfloating) else values[0])
 

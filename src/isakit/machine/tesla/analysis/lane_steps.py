@@ -263,14 +263,19 @@ class _Evaluation:
 
     def call(self, v: Value, bits: int) -> Affine | None:
         """Return the value of a conversion: one of an unsigned number to as many bits or more changes nothing."""
-        operation, statics = v.attr
-        given = dict(statics)
-        if operation.name != "i2i" or given["negate"] or given["absolute"] or given["to"] != "u32":
-            return None
-        if given["source"] not in ("u16", "u32"):
+        if not widens(v):
             return None
         a = v.args[0]
         return self.of(a, bits) if bits <= a.width else self.wider(a, a.width, bits)
+
+
+def widens(v: Value) -> bool:
+    """Return whether a call converts an unsigned number to as many bits or more, which changes nothing."""
+    operation, statics = v.attr
+    given = dict(statics)
+    if operation.name != "i2i" or given["negate"] or given["absolute"] or given["to"] != "u32":
+        return False
+    return given["source"] in ("u16", "u32")
 
 
 def _lower(a: Affine, bits: int) -> Affine:

@@ -20,6 +20,7 @@ from isakit.errors import IsakitError
 from isakit.flow.graph import reachable
 from isakit.machine.tesla.analysis.control_flow import Flow
 from isakit.machine.tesla.analysis.kernel_steps import RegisterKey, Step
+from isakit.machine.tesla.analysis.lane_steps import widens
 from isakit.sem.trace import Effect
 from isakit.sem.value import INTEGER_MEANING, Value, mask, uniform_number
 
@@ -582,11 +583,7 @@ def _concat(v: Value, x: Args, alike: bool) -> Interval | None:
 
 def _call(v: Value, x: Args, alike: bool) -> Interval | None:
     """Return the interval of a conversion: one of an unsigned number to as many bits or more changes nothing."""
-    operation, statics = v.attr
-    given = dict(statics)
-    if operation.name != "i2i" or given["negate"] or given["absolute"] or given["to"] != "u32":
-        return None
-    return x[0] if given["source"] in ("u16", "u32") else None
+    return x[0] if widens(v) else None
 
 
 Rule = Callable[[Value, Args, bool], Interval | None]

@@ -412,9 +412,7 @@ class KernelTransfers(Transfers):
         used = b.sge(b.load(I64, pointer("%issued")), c.slot("remaining"))
         b.branch(used, "elsewhere_spent", "resumed", RARELY)
         b.label("elsewhere_spent")
-        self.saving.canonical(self.saving.dirty(None))
-        self.saving.save(c.load32("next"), c.flow.places)
-        self.saving.finish(state_layout.INTERRUPTED)
+        self._leave_at_next(state_layout.INTERRUPTED)
         b.label("resumed")
         targets = sorted(pc for pc in c.flow.resumable if pc in c.flow.steps)
         b.switch(c.load32("next"), "elsewhere", [(t, f"D{t}") for t in targets])
@@ -422,15 +420,17 @@ class KernelTransfers(Transfers):
             b.label(f"D{t}")
             c.goto(t)
         b.label("elsewhere")
-        self.saving.canonical(self.saving.dirty(None))
-        self.saving.save(c.load32("next"), c.flow.places)
-        self.saving.finish(state_layout.STOPPED)
+        self._leave_at_next(state_layout.STOPPED)
         b.label("odd")
-        self.saving.canonical(self.saving.dirty(None))
-        self.saving.save(c.load32("next"), c.flow.places)
-        self.saving.finish(state_layout.STOPPED)
+        self._leave_at_next(state_layout.STOPPED)
         b.label("finished")
         self.saving.end()
+
+    def _leave_at_next(self, status: int) -> None:
+        """Save the warp, which goes on at the address in `next`, and leave with a status."""
+        self.saving.canonical(self.saving.dirty(None))
+        self.saving.save(self.code.load32("next"), self.code.flow.places)
+        self.saving.finish(status)
 
 
 __all__ = ["KEPT", "WARP", "Handler", "KernelTransfers", "Transfers"]
