@@ -79,7 +79,7 @@ class NoSuchFile(FormatError, FileNotFoundError):
 
 
 def called_alike(path: str) -> tuple[str, ...]:
-    """Suggest files beside one that is not there whose names are close to its, as `did_you_mean` does."""
+    """Suggest the files of similar names beside a missing file, as `did_you_mean` does."""
     import os
     from itertools import islice
 
@@ -160,7 +160,7 @@ class LaunchError(IsakitError):
 
 
 class CheckFailed(IsakitError):
-    """A program did not do what a script or a capture says it does; names what, where and when."""
+    """A program did something else than a script or a capture expects; the message names what, where and when."""
 
 
 class HostError(IsakitError):

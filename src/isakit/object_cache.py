@@ -280,7 +280,7 @@ def write_object(kind: str, key: str, data: bytes, lasting: bool = True) -> None
 
 
 def remembered(kind: str, key: str, make: Callable[[], bytes]) -> bytes:
-    """Return what `make` makes, from the cache if it was made before; `key` stands for all it depends on."""
+    """Return the result of `make`, from the cache if it is there; `key` covers everything it depends on."""
     name = hashlib.sha256(key.encode()).hexdigest()
     data = read_object(kind, name)
     if data is None:

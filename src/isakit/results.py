@@ -84,7 +84,7 @@ def plain(value: object) -> Any:
 
 
 def is_record(value: object) -> TypeGuard[Any]:
-    """Tell whether a value is an object of a dataclass."""
+    """Return whether a value is an object of a dataclass."""
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
@@ -108,7 +108,7 @@ def read(kind: type[T], value: object) -> T:
 
 
 def _made(kind: Any, value: Any) -> object:
-    """Return what `read` makes of data that have the right shape."""
+    """Return the object that `read` makes of data of the right shape."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if _is_class_of_records(kind):
         types, _ = _keys(kind)
@@ -184,7 +184,7 @@ _NAMES: dict[object, str] = {
 
 
 def _fits(kind: object, value: object) -> bool:
-    """Tell whether a value is of a type, whatever is inside of it."""
+    """Return whether a value is of a type, whatever its elements are."""
     found = _class_of(kind)
     return found is object or type(value) in ((int, float) if found is float else (found,))
 

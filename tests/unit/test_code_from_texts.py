@@ -62,6 +62,7 @@ PLACES: dict[tuple[str, str], tuple[int, str]] = {
     ("machine/snapshot.py", "Unpickler.load"): (1, OWN_SNAPSHOT),
     ("machine/snapshot.py", "pickle.loads"): (1, OWN_SNAPSHOT),
     ("processes.py", "Popen"): (1, "this Python, with the package's own program that cleans up"),
+    ("results.py", "import_module"): (1, OWN_NAME),
     ("spec/isa.py", "import_module"): (1, OWN_NAME),
     ("sandbox.py", "CDLL"): (2, "the C library of the process, and its type"),
     ("sandbox.py", "execvp"): (1, "the command that `launcher` was given by this package"),

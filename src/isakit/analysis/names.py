@@ -30,12 +30,12 @@ class KernelNames:
         return int.from_bytes(piece, "little") if len(piece) == size else None
 
     def of(self, address: int) -> list[str]:
-        """Return the names of what the instruction at an address accesses, without what has no name."""
+        """Return the names of the registers and memory that an instruction accesses, where they have any."""
         found = (self.access(a) for a in self.values.accesses(address))
         return [name for name in dict.fromkeys(found) if name]
 
     def access(self, a: Access) -> str:
-        """Return a name for a memory access, empty if there is none."""
+        """Return the name of the accessed memory, "" if it has none."""
         if isinstance(a.at, int):
             return self.place(a.space, a.at)
         name = self.known(a.at)
@@ -44,7 +44,7 @@ class KernelNames:
         return f"*{name}" if name else ""
 
     def known(self, value: KnownValue) -> str:
-        """Return a name for a value, empty if there is none."""
+        """Return the name of a value, "" if it has none."""
         if isinstance(value, Loaded):
             return self._pointed(value)
         if isinstance(value, LoadedPlusOffset):

@@ -20,7 +20,7 @@ from isakit.lean import dataclass
 
 @dataclass(frozen=True)
 class InstructionShape:
-    """An instruction taken apart.
+    """The parts of an instruction that comparisons of programs look at.
 
     Attributes:
         frame: everything but registers, numbers and code addresses, hashable; equal frames have equally many of these.
@@ -36,7 +36,7 @@ class InstructionShape:
 
 
 def shape_of(i: Instruction) -> InstructionShape:
-    """Take an instruction apart; words that are none are all frame."""
+    """Split an instruction into its parts; of a word that does not decode all bits are frame."""
     if i.error is not None:
         return InstructionShape((".word", i.words), (), (), None)
     frame: list[Hashable] = [i.mnemonic]

@@ -67,7 +67,7 @@ class Uniformity:
         return not any((i.address, place) in self.divergent for place in i.defs)
 
     def _find(self, inputs: Container[str]) -> None:
-        """Mark what may differ, from what is a lane's own on; every mark only adds marks, and each is made once.
+        """Mark the values that may differ between lanes, from each lane's own ones on. Marks are only added, each once.
 
         `_varies` and `_apart` tell of each value whether it may differ, and whether a write it may come from is in a
         region of diverged lanes. `_sole` is the only write it may come from, None where there are several: one of them

@@ -73,7 +73,7 @@ class Suggestions:
         return ()
 
     def _slip(self, p: Parsed, symbol: Symbol, address: int) -> str:
-        """Say what is no mistake in the instruction: a comment or a label as other assemblers have them."""
+        """Return advice on comments and labels in the spelling of other assemblers."""
         texts = [t.text for t in p.tokens]
         comment = texts.index("#") if "#" in texts else 0
         if comment and self._encodes(p, p.tokens[:comment], symbol, address):

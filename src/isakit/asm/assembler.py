@@ -140,7 +140,7 @@ class _Resolver:
         return program
 
     def _parse(self) -> None:
-        """Encode what depends on no name, and find out what does."""
+        """Encode the statements that depend on no name, and collect the names of the others."""
         known: set[str] = set(self.section.scope.all_names())
         for k, item in enumerate(self.section.items):
             if not isinstance(item, CodeStatement):

@@ -97,7 +97,7 @@ def _kernel_number(r: Reader, s: Statement, args: list[Token], attribute: str, h
 
 @_directive(".isa", "NAME [VARIANT]")
 def _isa(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Set what the text is written for, which is what it is assembled for if nothing else is asked for.
+    """Set the instruction set that the text is written for, and by default assembled for.
 
     Listings begin with it. Assembling a text for another instruction set or variant is an error.
     """

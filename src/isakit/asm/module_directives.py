@@ -290,7 +290,7 @@ def _binding(r: Reader, s: Statement, words: list[str]) -> None:
     """Set the binding of the kernel's symbol; without it, it is global."""
     _count(words, 1, 1)
     if words[0] not in _BINDINGS:
-        raise _DirectiveError(f"`{words[0]}` is none of {' '.join(_BINDINGS)}")
+        raise _DirectiveError(f"`{words[0]}` is not one of {' '.join(_BINDINGS)}")
     _kernel(r).binding = words[0]
 
 

@@ -122,7 +122,7 @@ def _body(
 
 
 def _annotated(annotations: Annotations, before: Before | None) -> Before:
-    """Return what gives the comments on an instruction, and then the lines of `before`."""
+    """Return a function that gives the comments on an instruction, and then the lines of `before`."""
 
     def lines_before(i: Instruction) -> Iterator[str]:
         yield from (f"{_INDENT}// {line}".rstrip() for line in annotations.lines(i.address))

@@ -29,7 +29,7 @@ Symbol = Callable[[str], int | None]
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A statement that was taken apart: tokens without markers, the bits to flip, whether `long` was written.
+    """A parsed statement: tokens without markers, the bits to flip, whether `long` was written.
 
     `forms` can match its operation; `addressed` ones depend on where the instruction stands. `words` are all its words
     and `choices` its encodings when none of them is a name; `bits`: the decimal integer in it that is taken for those
@@ -56,7 +56,7 @@ class StatementEncoder:
         self._memo: dict[str, Parsed] = {}
 
     def parse(self, text: str) -> Parsed:
-        """Take a statement apart and encode it as far as no name is involved. Raises AsmError for a stray character."""
+        """Parse a statement, and encode it as far as no name is involved. Raises AsmError for a stray character."""
         known = self._memo.get(text)
         if known is not None:
             return known
@@ -103,11 +103,11 @@ class StatementEncoder:
         return tuple(found[n] for n in sorted(found))
 
     def encode_named(self, p: Parsed, symbol: Symbol, address: int) -> tuple[Encoded, ...]:
-        """Return what `encode` does, remembered."""
+        """Return the same as `encode`, from a cache where it was asked before."""
         return self.remembered("encode", p, symbol, address, lambda: self.encode(p, symbol, address))
 
     def remembered(self, question: str, p: Parsed, symbol: Symbol, address: int, find: Callable[[], T]) -> T:
-        """Return what `find` finds out about a statement in a place, where names have the values of `symbol`.
+        """Return the result of `find` for a statement in a place, cached; names have the values of `symbol`.
 
         It is found out once: a text is assembled again and again while it is written.
         """

@@ -20,7 +20,7 @@ def main() -> None:
 
 
 def _let_go() -> None:
-    """Let an interrupt end the interpreter at once, without a traceback: from here on only that ends."""
+    """Make an interrupt end the interpreter at once, without a traceback: only its shutdown is left."""
     import signal
 
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:

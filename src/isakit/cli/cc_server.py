@@ -41,7 +41,7 @@ DEFAULTS = {"stage": "", "language": "cg", "target": "f16x4", "entry": "main", "
 
 
 class RequestError(Exception):
-    """A request that is none; the connection ends with it."""
+    """A malformed request; it ends the connection."""
 
 
 @dataclass

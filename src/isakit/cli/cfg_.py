@@ -72,7 +72,7 @@ def command(
     kernels = chosen(kernel, ((k.name, k) for m in modules for k in m.kernels.values()), shown(file))
     found = [(name, k.program) for name, k in kernels]
     if not found:
-        raise IsakitError("no program")
+        raise IsakitError("the file holds no program")
     style = "json" if as_json else style
     if style in ("dot", "svg") and len(found) > 1:
         names = ", ".join(name for name, _ in found)

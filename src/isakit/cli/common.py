@@ -100,7 +100,7 @@ def machine_of(project: Project | None, isa_name: str | None, variant: str | Non
 
 
 def named_code(isa_name: str | None, variant: str | None) -> dict[str, str]:
-    """Return the instruction set for files that do not name theirs, from -m and -V, as `programs.load_all` takes it.
+    """Return the instruction set that -m and -V name, for files without one, as `programs.load_all` takes it.
 
     Raises click.UsageError for a variant of no instruction set.
     """

@@ -30,7 +30,7 @@ Examples:
 @json_option
 @click.argument("what", nargs=-1, required=True, metavar="WORDS...|TEXT")
 def command(isa_name: str, variant: str | None, program_type: str | None, as_json: bool, what: tuple[str, ...]) -> None:
-    """Say what every bit of one instruction or more means, given as words or as text."""
+    """Explain every bit of instructions, given as words or as text."""
     if isa_name == "tesla" and program_type in ("tic", "tsc"):
         from isakit.tesla import explain_header
 

@@ -94,7 +94,7 @@ def command(
 
 
 def _debugged(debugger: AttachServer, channel: Channel) -> None:
-    """Let debuggers see the programs of a channel's draws."""
+    """Make the programs of a channel's draws visible to debuggers."""
     from isakit.debug.debugged_stages import DebuggedStages
 
     pipeline = channel.engine3d.drawing.pipeline

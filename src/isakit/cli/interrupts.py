@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def interrupted() -> NoReturn:
-    """Say that the user ended the program, and leave."""
+    """Report that the user interrupted the program, and exit with its status."""
     import signal
 
     # What Python compiles for modules remembers that it was interrupted, and would end the process by the signal.

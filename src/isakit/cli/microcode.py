@@ -197,7 +197,7 @@ def _place(text: str, name: str, form: str = "") -> int:
 
 def _flag(text: str, name: str) -> bool:
     if text not in _FLAGS:
-        raise LaunchError(f"{name}: {text!r} is none of {', '.join(_FLAGS)}")
+        raise LaunchError(f"{name}: {text!r} is not one of {', '.join(_FLAGS)}")
     return _FLAGS[text]
 
 

@@ -295,7 +295,7 @@ def _registers(v: IrValue) -> int:
 
 
 def _pressure(code: tuple[MFunction, MachineCode, list[Loc]]) -> tuple[int, int, int]:
-    """Return what the fewest registers are wanted in: spills first, as they cost time as well."""
+    """Return the cost by which orders of operations are compared: spills first, as they cost time as well."""
     m, emitted, _ = code
     return m.spilled, m.registers, len(emitted.code)
 

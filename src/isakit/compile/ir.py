@@ -153,7 +153,7 @@ class Ins:
         self.block: Block | None = None
 
     def become(self, what: PlainOp | Operation, args: list[IrValue]) -> None:
-        """Do something else, with the same results."""
+        """Replace operation and arguments; the results stay the same values."""
         self.op, self.attrs = operation(what)
         self.args = args
 
@@ -221,7 +221,7 @@ class Block:
         return [self.term[3], self.term[4]] if self.term[0] == "branch" else []
 
     def retarget(self, old: Block, new: Block) -> None:
-        """Go to `new` instead of `old`."""
+        """Make the block lead to `new` instead of `old`."""
         self.term = tuple(new if t is old else t for t in self.term)
 
     def __repr__(self) -> str:

@@ -84,7 +84,7 @@ class FloatProduct(NamedTuple):
 
 
 class FloatMad(NamedTuple):
-    """A product of f32, truncated, and a sum."""
+    """a * b + c of f32, with a truncated product."""
 
     neg: bool = False
     negc: bool = False

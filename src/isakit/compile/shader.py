@@ -110,7 +110,7 @@ class ShaderInterface:
     file_names: dict[str, str] = field(default_factory=dict[str, str])
 
     def named(self, name: str) -> str:
-        """Return what a parameter is called in the file."""
+        """Return the name of a parameter in the file."""
         return self.file_names.get(name, name)
 
     @property

@@ -430,7 +430,7 @@ def _cvt(op: AnyOp, args: Args, values: Values, attrs: Conversion) -> Better | N
 
 
 def tells_zero(i: Ins) -> bool:
-    """Return whether the instruction of an operation can tell on the way whether its result is 0."""
+    """Return whether the instruction of an operation can also set a flag that says whether its result is 0."""
     return i.op.tests_zero == "always" or (i.op.tests_zero == "constant" and isinstance(i.args[1], Const))
 
 

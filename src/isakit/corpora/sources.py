@@ -310,7 +310,7 @@ class _Xz(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Go to a place by unpacking what lies before it."""
+        """Seek by unpacking the bytes before the place."""
         step = bytearray(io.DEFAULT_BUFFER_SIZE)
         if whence == io.SEEK_END:
             while self.readinto(step):

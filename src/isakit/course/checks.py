@@ -149,7 +149,7 @@ class _Kernel:
 
 
 def _equal(asked: str, got: Array, wanted: Array) -> Verdict:
-    """Say whether arrays are equal, and where they first differ."""
+    """Compare arrays; the verdict names the first difference."""
     different = np.argwhere(got != wanted)
     if not len(different):
         return Verdict(asked, True)
@@ -159,7 +159,7 @@ def _equal(asked: str, got: Array, wanted: Array) -> Verdict:
 
 
 def _most(asked: str, number: int, most: int) -> Verdict:
-    """Say whether a count is small enough."""
+    """Compare a count with the largest that is accepted."""
     return Verdict(f"{asked}: at most {most}" if most else f"{asked}: none", number <= most, f"{number}")
 
 

@@ -164,7 +164,7 @@ class Decompiled:
 
     @property
     def roots(self) -> list[Term]:
-        """All terms that are printed, those inside of loops apart."""
+        """All printed terms outside of loops."""
         return [*(r.term for r in self.results), self.discard, *(t for x in self.loops for t in x.outside)]
 
 

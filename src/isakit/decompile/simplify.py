@@ -38,7 +38,7 @@ def _narrowed(a: Value, b: Value) -> tuple[str, tuple[Value, Value]] | None:
 
 
 def _before(v: Value, how: str, width: int) -> Value | None:
-    """Return the value of `width` bits that extended is `v`; None if there is none."""
+    """Return the value of `width` bits whose extension `v` is; None if `v` is not an extension of one."""
     if v.op == how and v.args[0].width == width:
         return v.args[0]
     if v.op == "const":

@@ -115,7 +115,7 @@ class FunctionWriter:
 
     # --- values -----------------------------------------------------------------------------------------------------
     def preset(self, n: Value, text: str) -> None:
-        """Say how a canonical node is spelled: a formal argument, a loaded value."""
+        """Set the text of a canonical node: a formal argument, a loaded value."""
         self._text[id(n)] = text
 
     def text(self, n: Value) -> str:

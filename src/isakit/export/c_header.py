@@ -59,7 +59,7 @@ def c_header(decoder: Decoder) -> str:
 
 
 def c_prefix(decoder: Decoder) -> str:
-    """Return what the names in the header for one view begin with."""
+    """Return the prefix of the names in the header for one view."""
     view = decoder.view
     return "_".join(n for n in ("isakit", view.isa.name, view.variant.name, view.program) if n)
 
@@ -451,7 +451,7 @@ class _Writer:
         raise IsakitError(f"the size of an instruction of {self.decoder.isa.name} does not depend on its lowest bits")
 
     def _finder(self, sizes: list[int]) -> list[str]:
-        """Return candidates by the bits that tell most forms apart, in the order in which they are tried."""
+        """Return candidate forms, in the order they are tried, by the bits that distinguish most of them."""
         out: list[str] = []
         body: list[str] = []
         for units in sizes:

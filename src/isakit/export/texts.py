@@ -262,7 +262,7 @@ class Model:
         raise CannotExport(f"{type(part).__name__} has no text that could be told without the library")
 
     def tabulated(self, part: Part, say: Callable[[int], str | int]) -> Node:
-        """Return what is said of each value of the bits of a part."""
+        """Return the text of a part for each value of its bits."""
         mask = possible_bits(part)
         values = tuple(say(w) for w in subsets(mask))
         if len(set(values)) == 1:

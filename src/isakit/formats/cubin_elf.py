@@ -72,7 +72,7 @@ class _Reader:
             raise self.error(None, f"e_machine is {elf.machine}, not a CUDA binary ({EM_CUDA})")
         arch = f"sm_{elf.flags & 0xFF}"
         if arch not in ARCH_TO_VARIANT:
-            raise self.error(None, f"architecture {arch} is none of {', '.join(ARCH_TO_VARIANT)}")
+            raise self.error(None, f"architecture {arch} is not one of {', '.join(ARCH_TO_VARIANT)}")
         module = Module("elf-cubin", variant=ARCH_TO_VARIANT[arch], path=self.path, offset=self.offset, size=elf.size)
         module.extra = {
             "elfclass": elf.elfclass, "e_flags": elf.flags, "e_type": elf.type, "e_version": elf.version,

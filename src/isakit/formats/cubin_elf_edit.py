@@ -93,7 +93,7 @@ class _Editor:
         self.exits(kernel, edit)
 
     def relocations(self, kernel: Kernel, text: int, edit: KernelEdit) -> None:
-        """Let the relocations of code follow their instructions."""
+        """Move the relocations of code with their instructions."""
         form = "<Q" if self.patch.wide else "<I"
         for index, section in enumerate(self.patch.sections):
             if section[_TYPE] not in (SHT_REL, SHT_RELA) or section[_INFO] != text:
@@ -112,7 +112,7 @@ class _Editor:
             self.patch.replace(index, bytes(content))
 
     def exits(self, kernel: Kernel, edit: KernelEdit) -> None:
-        """Let the list of `exit` instructions follow them; what is not there any more is left out."""
+        """Update the list of `exit` instructions to their new addresses; removed ones are left out."""
         index = self.find(f".nv.info.{kernel.name}")
         if index is None:
             return

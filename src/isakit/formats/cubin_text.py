@@ -191,7 +191,7 @@ def read_text_cubin(data: bytes | str, path: str | None = None, offset: int = 0)
             rest.append(item)
     arch = str(module.extra.pop("architecture", ""))
     if arch not in ARCH_TO_VARIANT:
-        raise FormatError(path, offset, f"architecture {arch!r} is none of {', '.join(ARCH_TO_VARIANT)}")
+        raise FormatError(path, offset, f"architecture {arch!r} is not one of {', '.join(ARCH_TO_VARIANT)}")
     module.variant = ARCH_TO_VARIANT[arch]
     if rest:
         module.extra["text"] = rest

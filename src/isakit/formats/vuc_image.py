@@ -29,7 +29,7 @@ class VucImage:
 
 
 def parse_vuc(data: bytes, variant: str, path: str | None = None, *, data_size: int = 0) -> VucImage:
-    """Take an image apart.
+    """Parse an image.
 
     `data_size` is the length of the D[] tail in bytes; the file does not say it (0x2e0 for MPEG 1, 2 and 4, 0x3ac for
     VC-1, 0x370 for H.264 [inferred]); `recognise_vuc` guesses it. Zero bytes that pad the file to a multiple of 0x100
@@ -127,7 +127,7 @@ def pack_words(words: Sequence[int], variant: str) -> bytes:
 def _unit(variant: str, path: str | None) -> int:
     """Return bytes of an instruction in a file. Raises FormatError for an unknown variant."""
     if variant not in VARIANTS:
-        raise FormatError(path, 0, f"variant {variant!r} is none of {', '.join(VARIANTS)}")
+        raise FormatError(path, 0, f"variant {variant!r} is not one of {', '.join(VARIANTS)}")
     return 8 if variant == "vp2" else 4
 
 

@@ -54,7 +54,7 @@ class Deferred:
                     self.keep(e)
 
     def keep(self, e: BaseException) -> None:
-        """Let an exception wait, and tell what runs to stop."""
+        """Keep an exception for later, and ask the running code to stop."""
         self.pending = e
         for stop in self.stops:
             stop[0] = 1

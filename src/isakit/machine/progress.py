@@ -13,7 +13,7 @@ _watcher: ContextVar[Watcher | None] = ContextVar("isakit_watcher", default=None
 
 @contextmanager
 def watching(watcher: Watcher) -> Generator[None]:
-    """Let launches on the llvm engine inside the `with` block report their progress, a few times per second."""
+    """Report the progress of launches on the llvm engine inside the `with` block, a few times per second."""
     token = _watcher.set(watcher)
     try:
         yield

@@ -196,7 +196,7 @@ def _check_element(array: Array, param: Param | None, what: str) -> None:
 
 
 def _check_number(arg: object, param: Param, what: str) -> None:
-    """Refuse what has an address for a parameter that is none, where a kernel says which are. Raises LaunchError."""
+    """Raise LaunchError for memory given for a parameter that is not an address, where the kernel tells."""
     if isinstance(arg, np.ndarray) and arg.ndim == 0:
         raise LaunchError(f"{what} is {param.kind}, got an array of no dimensions: pass its number, {param.name}[()]")
     if isinstance(arg, np.ndarray | Buffer):

@@ -125,7 +125,7 @@ class Device(LaunchDevice):
         return self.buffer(int(where) + offset)
 
     def bind(self, space: int, window: Buffer | Window | None) -> None:
-        """Let g[] space `space` show a buffer or a window of the memory; None unbinds it.
+        """Bind g[] space `space` to a buffer or a window of the memory; None unbinds it.
 
         Raises LaunchError for another space than 0 to 15.
         """
@@ -137,7 +137,7 @@ class Device(LaunchDevice):
             self.windows[space] = LinearWindow(window.address, window.nbytes) if isinstance(window, Buffer) else window
 
     def bind_texture(self, number: int, texture: Texture | Array, sampler: Sampler | None = None) -> None:
-        """Let $t and $s number `number` stand for a texture (or a 2D array of texels) and how it is sampled.
+        """Bind $t and $s number `number` to a texture (or a 2D array of texels) and its sampler.
 
         `Module.samplers` tells the numbers of the names a file declares.
         """

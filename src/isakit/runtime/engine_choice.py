@@ -16,7 +16,7 @@ class FallbackWarning(UserWarning):
 
 
 def missing() -> str | None:
-    """Return why compiled code cannot run here, as far as that shows without loading LLVM, or None."""
+    """Return why compiled code cannot run here, None if it can; found out without loading LLVM."""
     return "llvmlite is not installed" if find_spec("llvmlite") is None else None
 
 

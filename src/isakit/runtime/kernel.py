@@ -94,7 +94,7 @@ class LoadedKernel:
         return 16 if self.info.barriers is None else self.info.barriers
 
     def bind(self, name: str | int, texture: Texture | Array | None, sampler: Sampler | None = None) -> None:
-        """Let a texture reference of the kernel, by name or number, show a texture; None unbinds it.
+        """Bind a texture reference of the kernel, by name or number, to a texture; None unbinds it.
 
         An array alone is what CUDA binds by default: its elements as they are, found by unnormalised coordinates, the
         nearest one, clamped at the edges; one axis of the array is one axis of the texture. Raises LaunchError for a

@@ -12,7 +12,7 @@ from isakit.errors import LaunchError
 
 
 def numbers(value: ArrayLike, what: str) -> Array:
-    """Return an input as an array of numbers, f64 as f32. Raises LaunchError for what is none."""
+    """Return an input as an array of numbers, f64 as f32. Raises LaunchError for anything else."""
     try:
         a = np.asarray(value)
     except ValueError:

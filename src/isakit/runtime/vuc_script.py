@@ -160,7 +160,7 @@ class Script:
 
     # --- helpers -----------------------------------------------------------------------------------------------------
     def _comes(self, reached: Callable[[], bool], limit: int) -> bool:
-        """Let cycles pass, at most so many, until something holds; returns whether it does."""
+        """Advance by at most so many cycles until a condition holds; return whether it does."""
         end = self.core.cycle + limit
         while not reached():
             if self.core.cycle >= end or self.core.halted:
@@ -169,7 +169,7 @@ class Script:
         return True
 
     def _pass(self, cycles: int) -> None:
-        """Let cycles pass, including those of a sleeping core."""
+        """Advance by cycles, also those of a sleeping core."""
         end = self.core.cycle + cycles
         while self.core.cycle < end and not self.core.halted:
             before = self.core.cycle

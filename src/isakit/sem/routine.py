@@ -84,12 +84,12 @@ class Routine(Translatable, Generic[P, T]):
     # --- what it is -------------------------------------------------------------------------------------------------
     @property
     def source(self) -> str:
-        """Its text."""
+        """The source text of the routine."""
         return self._source or _text_of(self.function)
 
     @property
     def tree(self) -> ast.FunctionDef:
-        """Its text, parsed."""
+        """The syntax tree of the routine's definition."""
         if self._tree is None:
             tree = ast.parse(self._source).body[0] if self._source else _definition(self.function)
             assert isinstance(tree, ast.FunctionDef)
@@ -191,7 +191,7 @@ _other_texts: dict[str, str] = {}
 
 
 def other_texts() -> str:
-    """Return what stands for the routines that are `rewritten` at the moment; nothing if none is."""
+    """Return the texts that replace those of routines inside of `rewritten`, empty outside."""
     return repr(_other_texts) if _other_texts else ""
 
 

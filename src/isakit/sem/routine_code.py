@@ -47,7 +47,7 @@ class Assign:
 
 @dataclass(frozen=True)
 class PointAt:
-    """Let a name stand for an element of a field of the record `base`, or of the row `base`.
+    """A name for an element of a field of the record `base`, or of the row `base`.
 
     Without `index`: for the record that the field is.
     """
@@ -167,7 +167,7 @@ class Translatable(Callee):
     @property
     @abstractmethod
     def tree(self) -> ast.FunctionDef:
-        """Its text, parsed."""
+        """The syntax tree of the text."""
 
     @abstractmethod
     def code(self, **statics: object) -> RoutineCode:

@@ -29,7 +29,7 @@ _traces: dict[tuple[Form, int], Trace] = {}
 
 
 def trace_of(form: Form, word: int) -> Trace:
-    """Return the meaning of the instruction, apart from its control parts.
+    """Return the meaning of the instruction without its control parts.
 
     The same object for every word with the same static bits.
 

@@ -277,7 +277,7 @@ class InstructionSet:
             self._unnamed.pop()
 
     def remove(self, record: Record) -> None:
-        """Forget a record again."""
+        """Remove a record."""
         self.records.remove(record)
         self._unchecked = [r for r in self._unchecked if r is not record]
         self._unnamed = [r for r in self._unnamed if r is not record]
@@ -294,7 +294,7 @@ class InstructionSet:
         )
 
     def product(self, name: str) -> str:
-        """Return what a product of this name is, after a colon; "" where none is known."""
+        """Return a colon and what is known of the product of this name; "" where nothing is."""
         return next((f": {what}" for pattern, what in self.products if re.search(pattern, name.lower())), "")
 
     def view(self, variant: str, program: str) -> View:

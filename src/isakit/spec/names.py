@@ -39,7 +39,7 @@ _fine: set[str] = set()
 
 
 def declare_features(known: frozenset[str]) -> None:
-    """Say that an instruction set has these features."""
+    """Declare features of an instruction set."""
     _fine.update(known)
 
 

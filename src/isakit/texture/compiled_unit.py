@@ -335,7 +335,7 @@ def function_of(q: TextureKey, target: Host) -> int:
 
 
 class CompiledTextureUnit:
-    """Asks the function of a question from Python. Raises NotModelled where there is none."""
+    """Calls the compiled function of a texture key from Python. Raises NotModelled where there is none."""
 
     def __init__(self, q: TextureKey, texture: Texture, sampler: Sampler, target: Host) -> None:
         address = function_of(q, target)

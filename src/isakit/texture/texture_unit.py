@@ -84,7 +84,7 @@ class TextureUnit:
         return image
 
     def show(self, number: int, texture: Texture, sampler: Sampler) -> None:
-        """Let a number stand for a texture seen through a sampler."""
+        """Bind a number to a texture and its sampler."""
         self._images[number, number] = Image(texture, sampler, self.choices)
 
     def ask(

@@ -13,7 +13,7 @@ _ASSEMBLED = re.compile(r'"""(.*?)"""', re.DOTALL)
 
 
 def fragment(source: str, isa: str, variant: str, language: str = "asm") -> str:
-    """Return what stands after # for a text."""
+    """Return the fragment of an address, after #, that opens a text."""
     state = {"v": VERSION, "isa": isa, "variant": variant, "language": language, "source": source}
     packer = zlib.compressobj(level=9, wbits=-15)
     packed = packer.compress(json.dumps(state).encode()) + packer.flush()
@@ -21,7 +21,7 @@ def fragment(source: str, isa: str, variant: str, language: str = "asm") -> str:
 
 
 def fragments_of_example(language: str, text: str) -> list[str]:
-    """Return what opens the programs of an example of documentation: in assembly, in Python that assembles them, in Cg.
+    """Return the fragments that open the programs of an example: in assembly, in Python that assembles them, in Cg.
 
     Excerpts and traces are no programs; there is none for them.
     """
@@ -36,7 +36,7 @@ def fragments_of_example(language: str, text: str) -> list[str]:
 
 
 def _opening_shader(text: str) -> list[str]:
-    """Return what opens a shader in Cg that compiles."""
+    """Return the fragments that open a shader in Cg that compiles."""
     from isakit.errors import IsakitError
     from isakit.web.source import shaded
 
@@ -47,7 +47,7 @@ def _opening_shader(text: str) -> list[str]:
 
 
 def _opening(text: str, isas: list[str]) -> list[str]:
-    """Return what opens a text with each instruction set in which it is a program."""
+    """Return the fragments that open a text, one for each instruction set in which it is a program."""
     from isakit.errors import IsakitError
     from isakit.instruction_sets import isa_of_text
 

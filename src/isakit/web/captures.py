@@ -132,7 +132,7 @@ def frame(name: str, draw: int | None = None) -> JsonObject:
 
 
 def details(name: str, frame: int, draw: int) -> JsonObject:
-    """Return what a draw (from 1) of a frame (from 0) worked on, each as far as it is shown.
+    """Return the vertices, textures and buffers of a draw (from 1) of a frame (from 0), cut to what is shown.
 
     There are the tables of the stages, a mesh, buffers of constants, textures and targets.
 

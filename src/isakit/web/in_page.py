@@ -25,7 +25,7 @@ class Page:
         return reply(self._bench, {"id": 0, "verb": verb, "fields": json.loads(fields)}, self._limits).decode()
 
     def prepare(self) -> bool:
-        """Do a part of what the first launch would have to do; return whether there is more."""
+        """Do a part of the preparation of a first launch; return whether there is more."""
         with contextlib.suppress(Exception):  # who launches something is told what is wrong
             for _ in self._parts:
                 return True

@@ -67,7 +67,7 @@ def _exercise(e: Exercise) -> JsonObject:
 
 
 def _text(e: Exercise) -> tuple[str, str, str, str]:
-    """Return what the editor holds of an exercise's file, its language, and the instruction set and variant chosen."""
+    """Return an exercise's text for the editor, its language, instruction set and variant."""
     data = e.files[e.file]
     if e.file.endswith(".cubin"):
         from isakit.asm.printer import lines

@@ -51,7 +51,7 @@ def installed(folder: Path = BUILT) -> list[str]:
 
 
 def without() -> str:
-    """Return what the page has in place of the bundles, as a sentence; empty where they are there."""
+    """Return a sentence that says what replaces missing bundles; "" if all are there."""
     if installed():
         return ""
     return f"without the packages of npm the page has {', '.join(BUNDLES.values())}"

@@ -82,7 +82,7 @@ class Stepping:
         self.session.asked = lambda: time.monotonic() > self._deadline
 
     def move(self, how: str, count: int = 1, where: str = "") -> JsonObject:
-        """Go forwards or backwards, see `MOVES`; then the state. Raises IsakitError for what cannot be done."""
+        """Move as `MOVES` says, and return the state. Raises IsakitError where that is not possible."""
         s = self.session
         self._deadline = time.monotonic() + self.seconds
         self._remember()

@@ -112,6 +112,6 @@ class PageUnits:
         return [u for u in self._units.values() if u.file == file]
 
     def drop(self, file: str) -> None:
-        """Forget the units of a file."""
+        """Drop the units of a file."""
         self._modules.pop(file, None)
         self._units = {k: u for k, u in self._units.items() if u.file != file}

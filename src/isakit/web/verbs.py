@@ -135,7 +135,7 @@ class Workbench:
         return captures.frame(asked.text("name"), asked.number("draw", 0) or None)
 
     def details(self, asked: RequestFields) -> JsonObject:
-        """Return what a draw of a capture of `isakit gl` worked on, see `captures.details`."""
+        """Return the inputs of a draw of a capture of `isakit gl`, see `captures.details`."""
         return captures.details(asked.text("name"), asked.number("frame"), asked.number("draw", None, 1))
 
     def vertex(self, asked: RequestFields) -> JsonObject:
@@ -384,7 +384,7 @@ class Workbench:
         return self._stepping
 
     def move(self, asked: RequestFields) -> JsonObject:
-        """Go forwards or backwards: see `stepping.MOVES`."""
+        """Move forwards or backwards: see `stepping.MOVES`."""
         how, count = asked.text("how"), asked.number("count", 1, 1, STEPS)
         return self._session.move(how, count, asked.text("where", ""))
 

@@ -73,7 +73,7 @@ class Clang:
 
     @property
     def version(self) -> int:
-        """Its major version; 0 where it does not say."""
+        """The major version of the compiler, 0 where its output does not name one."""
         m = re.search(r"clang version (\d{1,3})\.", _said(self.command, "--version"))
         return int(m[1]) if m is not None else 0
 
@@ -254,7 +254,7 @@ def for_code_generator(ir: str, named: bool) -> str:
 
 
 def machine_command(found: Clang, extra: Sequence[str] = (), language: str = "cuda") -> list[str]:
-    """Return what makes PTX of LLVM IR that its passes have seen; of `extra` options, those of the code generator.
+    """Return the command that makes PTX of optimised LLVM IR; of the options `extra`, those of the code generator.
 
     The target says whose parameters they are: older versions name the space of a pointer for OpenCL C alone.
     """
@@ -297,7 +297,7 @@ def _run(command: list[str], folder: Path, alone: bool) -> Finished:
 
 
 def _goes_on(line: str) -> bool:
-    """Say whether a line of a compiler belongs to the error before it."""
+    """Return whether a line of a compiler's output belongs to the error before it."""
     return _MESSAGE.match(line) is None
 
 

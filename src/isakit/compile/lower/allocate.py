@@ -155,7 +155,7 @@ class Allocation:
         return sorted(self.m.blocks, key=lambda b: -depth[b])
 
     def leave_out(self, gone: set[VReg]) -> None:
-        """Forget registers, and the colours of the others."""
+        """Remove registers from the graph, and the colours of the others."""
         near, first = self.graph.near, self.first
         for v in gone:
             for n in range(first[v], first[v] + v.size):

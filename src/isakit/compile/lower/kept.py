@@ -27,7 +27,7 @@ def keep_variables(m: MFunction, registers: Callable[[MFunction, Mark], Iterable
     found = {mark: {v for v in registers(m, mark) if v in written} for mark in m.marks}
 
     def noted(now: _Current, notes: Iterable[Note]) -> set[VReg]:
-        """Go through notes; return the registers of the values that end."""
+        """Apply notes in order; return the registers of the values that end."""
         ended: set[VReg] = set()
         for mark in (n.mark for n in notes if n.mark is not None):
             if (old := now.get(mark.name)) is not None:

@@ -93,7 +93,7 @@ class VariableLocations(ABC):
         """Return the place of a variable as an expression of the debugger."""
 
     def entering(self) -> Knowledge:
-        """Return what is known where the function begins."""
+        """Return the variables known where the function begins."""
         return Knowledge()
 
     def held(self, k: Knowledge, unit: Unit) -> bool:
@@ -145,7 +145,7 @@ class VariableLocations(ABC):
                 self._written(k, unit, sources.get(unit), i.guard is not None)
 
     def _block(self, k: Knowledge, b: MBlock, seen: list[tuple[int, Known]] | None = None) -> None:
-        """Go through a block; `seen` gets what is known of variables at each instruction."""
+        """Follow variables through a block; `seen` gets those known at each instruction."""
         for note in b.notes:
             self._note(k, note, None)
         for i in b.ins:

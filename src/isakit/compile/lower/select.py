@@ -11,7 +11,7 @@ from isakit.flow.graph import FlowGraph
 
 
 class Selection(ABC):
-    """Selection for one function: what has been chosen so far, and what rules need to go on.
+    """Instruction selection for one function: its state, and the operations that rules use.
 
     Attributes: `out` (the block being filled), `at` (the operation being selected), `guard` (the condition under which
     instructions are emitted).
@@ -49,7 +49,7 @@ class Selection(ABC):
         """Prepare for a new block."""
 
     def line_of(self, i: Ins) -> int:
-        """Return what the lines of marks are compared with."""
+        """Return the line that those of marks are compared with."""
         return i.loc[0]
 
     def as_computed(self, mark: Mark) -> Mark:

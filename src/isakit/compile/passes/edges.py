@@ -25,7 +25,7 @@ def split_critical_edges(f: Function) -> None:
 
 
 def jump_past_empty_blocks(f: Function) -> None:
-    """Let jumps forward to a block without anything but a jump lead to where that does, before values are made phis."""
+    """Redirect forward jumps past blocks that hold only a jump, before values become phis."""
     at = {b: k for k, b in enumerate(f.blocks)}
     for b in reversed(f.blocks):
         while b.term[0] == "jump":

@@ -36,7 +36,7 @@ _COMPUTE = tuple(op for op in (*ELEMENTWISE, VDOT) if op not in (VNEG, VABS, VDS
 
 
 def compute_in_half(f: Function, inputs: Callable[[str], bool] = lambda name: False) -> set[str]:
-    """Do on halves what is computed in f32 from halves alone and only read as halves; nothing is rounded twice.
+    """Compute in f16 what f32 operations compute from f16 alone for readers of f16 alone; nothing is rounded twice.
 
     Texels and those inputs of which `inputs` is true come as halves where nothing reads more of them. Returns the
     names of these inputs.

@@ -57,7 +57,7 @@ class _Meetings:
         return {n: {name: known for name, known in now.items() if known.values}}
 
     def entering(self, b: Block, known_by: _Ways) -> _Known:
-        """Return what is known where a block begins; ways that were not looked at yet say nothing."""
+        """Return the variables known where a block begins; ways that were not visited yet are left out."""
         number = self.graph.number
         ways = [(k, known_by[number[p]]) for k, p in enumerate(b.preds) if number[p] in known_by]
         out: _Known = {}

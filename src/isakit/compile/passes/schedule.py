@@ -31,7 +31,7 @@ class RegisterNeeds:
         self.size, self.views, self.given = size, views, given
 
     def roots(self, v: IrValue) -> dict[Hashable, int]:
-        """Return what is live where a value is read: something to tell it by, and its registers."""
+        """Return the registers that a read of a value keeps live, each under a key that identifies it."""
         while v.ins is not None and v.ins.op in self.views and v.ins.args:
             v = v.ins.args[0]
         if isinstance(v, Const):

@@ -76,7 +76,7 @@ class Parser(DeclarationReader):
             self.k += 1
 
     def _skip_function(self, start: int) -> None:
-        """Go after the body of the function that began at a token."""
+        """Skip to the end of the body of the function that began at a token."""
         k = start
         while self.toks[k].kind not in ("{", "end"):
             k += 1

@@ -56,7 +56,7 @@ def expected(opcode: str) -> tuple[tuple[str, ...], bool]:
 
 
 def fits(register: str, wanted: str, wider: bool) -> bool:
-    """Tell whether a register of one type may stand where an instruction wants another."""
+    """Return whether a register of one type may stand where an instruction wants another."""
     if "pred" in (register, wanted):
         return register == wanted
     kinds = {"i" if t[0] in "us" else t[0] for t in (register, wanted)} - {"b"}

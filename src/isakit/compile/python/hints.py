@@ -40,13 +40,13 @@ _KNOWN = (
 
 
 def instead(node: ast.AST) -> tuple[str, ...]:
-    """Return what to write for a statement or an expression that kernels have not."""
+    """Return advice for a statement or an expression that kernels do not support."""
     note = _NODES.get(type(node).__name__)
     return (note,) if note else ()
 
 
 def for_call(shown: str) -> tuple[str, ...]:
-    """Return what to write for a function that kernels have not."""
+    """Return advice for a function that kernels do not support."""
     note = _CALLS.get(shown.rpartition(".")[2])
     return (note,) if note else for_name(shown, ())
 

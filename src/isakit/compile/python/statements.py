@@ -149,7 +149,7 @@ class Statements(Output):
         return name if name in ("shared", "local") else ""
 
     def view(self, target: ast.Name, v: TypedValue, kind: Pointer) -> None:
-        """Let a variable mean an array; it may mean another one of the same type later."""
+        """Bind a variable to an array; it may be bound to another one of the same type later."""
         name = target.id
         if name in self.slots:
             self.fail(f"`{name}` is a number; an array needs a name of its own", target)

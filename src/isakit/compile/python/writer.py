@@ -66,7 +66,7 @@ def parsed_function(source: FunctionSource) -> ast.FunctionDef:
 
 
 def text_functions(text: str, path: str, names: dict[str, object]) -> dict[str, FunctionSource]:
-    """Return the functions of a text by their names; `path` is what it is called, `names` what they can see."""
+    """Return the functions of a text by name. `path`: its name in messages; `names`: the globals they can see."""
     lines = text.split("\n")
     return {
         n.name: FunctionSource("\n".join(lines[n.lineno - 1 : n.end_lineno]), path, n.lineno, names)

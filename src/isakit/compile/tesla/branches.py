@@ -46,7 +46,7 @@ class _TeslaGuards(IfConversion):
         return x.succs[0] in x.preds[0].succs and any(i.op is hw.ST_UNLOCK for i in x.ins)
 
     def before(self, x: MBlock, y: MBlock, condition: VReg) -> bool:
-        """Let copies on one side be made before the other side overwrites them under the condition."""
+        """Return whether the copies of `x` have to be made before `y` overwrites their sources under the condition."""
         return _only_copies(x) and _overwritten(x, y)
 
 
@@ -224,7 +224,7 @@ class _Chooser:
         self.left = _MOST_POINTS
 
     def choose(self, b: MBlock, ways: set[MBlock], common: set[MBlock], gone: set[MBlock]) -> bool:
-        """Let the ways from a branch, as `unmet` has them, meet; return whether anything was changed.
+        """Make the ways from a branch that `unmet` lists reconverge; return whether anything was changed.
 
         They meet where they come together first. Where lanes go on from there by several ways to one barrier, they
         meet again right before it; in a program with a meaning it is then one barrier for all of them.
@@ -345,7 +345,7 @@ def _remove_inner(found: Regions) -> None:
 def _region(
     b: MBlock, dom: Dominators[MBlock], post: Dominators[MBlock | Exit], ends: set[MBlock]
 ) -> tuple[MBlock, MBlock, set[MBlock]] | None:
-    """Return (head, where its ways meet, the blocks between), None if they meet at the end of the kernel only.
+    """Return (head, join point, blocks between), None if the ways only meet at the end of the kernel.
 
     `ends` are blocks in which lanes just end; they belong to no region.
     """

@@ -338,7 +338,7 @@ def _row(i: MIns) -> hw.TeslaOp:
 
 
 def fuse_exits_into_stores(m: MFunction) -> None:
-    """Let a store end the kernel where it is the last thing done."""
+    """Mark stores that are the last instruction of the kernel as its exit."""
     for b in m.blocks:
         if not b.succs and b.ins and _row(b.ins[-1]).ends and b.ins[-1].guard is None:
             b.ins[-1].tail = "exit"

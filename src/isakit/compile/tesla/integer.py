@@ -52,7 +52,7 @@ def of_a_product(s: TeslaSelection, i: Ins) -> bool:
 
 @rule(ADD, SUB, when=of_a_product, priority=1)
 def multiply_add(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Multiply and add. `sub` takes the sum from the product, `subr` the product from the sum."""
+    """Multiply and add. `sub` subtracts the addend from the product, `subr` the product from the addend."""
     k, p = s.plan.fused[i]
     kind, a, b = _factors(s, p)
     c = s.source(i, 1 - k)

@@ -192,7 +192,7 @@ def store_unlocking(s: TeslaSelection, i: Ins, attrs: Store) -> None:
 # --- atomics, textures -----------------------------------------------------------------------------------------------
 @rule(ATOM)
 def atomic(s: TeslaSelection, i: Ins, attrs: Atomic) -> None:
-    """Do an atomic operation; what needs no result is a reduction."""
+    """Emit an atomic operation, a reduction where its result is not used."""
     op, ty = attrs.op, attrs.ty
     exchanges = op in ("exch", "cas")
     place = _global(s, i, attrs.offset)

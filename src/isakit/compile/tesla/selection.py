@@ -55,7 +55,7 @@ class TeslaSelection(Selection):
                 self.words.setdefault(i.args[0], set()).add(WORD.of(i).i)
 
     def begin(self) -> None:
-        """Forget the registers of constants, which later blocks may be reached without."""
+        """Start a block: drop the registers of constants, which paths to it need not have loaded."""
         self.constants = {}
 
     def taken_over(self, i: Ins) -> bool:

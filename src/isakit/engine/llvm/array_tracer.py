@@ -166,7 +166,7 @@ class Tracer:
         return TracedArray(self, name, dtype)
 
     def forget(self) -> None:
-        """Forget values made so far, which may not be there in what is written next (a block behind a branch)."""
+        """Drop the values computed so far, which the code written next (a block behind a branch) may not see."""
         self._done = {}
 
     def constant(self, number: Scalar, dtype: DTypeLike) -> TracedArray:
@@ -285,7 +285,7 @@ class Tracer:
         return self.op("fdiv", *(self.of(a, wide) for a in args))
 
     def _remainder(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
-        """Return the remainder of integers below 2**52: no quotient of theirs is rounded to the next integer."""
+        """Return the remainder of integers below 2**52, where the quotient in f64 rounds to no wrong integer."""
         i, n = args
         return i - self._floor_divide(args, dtype) * n
 

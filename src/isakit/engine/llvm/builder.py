@@ -412,15 +412,15 @@ class Builder:
         return f"{prefix}{self._count}"
 
     def jump(self, label: str) -> None:
-        """Go on at a block."""
+        """Jump to a block."""
         self.lines.append(f"  br label %{label}")
 
     def branch(self, condition: Operand, yes: str, no: str, weights: str = "") -> None:
-        """Go on at one of two blocks. `weights`: RARELY, OFTEN or MOSTLY at the first."""
+        """Branch to one of two blocks. `weights`: RARELY, OFTEN or MOSTLY to the first."""
         self.lines.append(f"  br i1 {_text(condition, I1)}, label %{yes}, label %{no}{weights}")
 
     def switch(self, x: Ref, otherwise: str, ways: Iterable[tuple[int, str]]) -> None:
-        """Go on at the block of a number."""
+        """Jump to the block of a number, or to `otherwise`."""
         listed = " ".join(f"{x.type.text} {n}, label %{label}" for n, label in ways)
         self.lines.append(f"  switch {x.type.text} {x.text}, label %{otherwise} [ {listed} ]")
 

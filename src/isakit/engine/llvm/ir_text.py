@@ -38,7 +38,7 @@ class LlvmModule:
         return "@" + name
 
     def external(self, f: IrFunction) -> IrFunction:
-        """Say, once, that a function is elsewhere."""
+        """Declare an external function, once."""
         self._declared.setdefault(f.name[1:], f.declaration)
         return f
 

@@ -75,7 +75,7 @@ the compilation. Kernels below some 100 instructions come out the same; with hal
 
 @cache
 def _limit_splitting() -> None:
-    """Say so once: options are of the process."""
+    """Set the option once: options belong to the process."""
     if llvm_version() <= NEWEST_LLVM:
         llvm.set_option("isakit", f"-grow-region-complexity-budget={REGION_BUDGET}")
 
@@ -213,5 +213,5 @@ def build(ir: str, target: Host, level: int = 2) -> LoadedCode:
 
 
 def provide(name: str, address: int) -> None:
-    """Let code loaded from now on call a function by name. It must stay loaded."""
+    """Make a function callable by name from code loaded later. It must stay loaded."""
     llvm.add_symbol(name, address)

@@ -178,7 +178,7 @@ class ValueLowering:
         return ValueLowering(Builder(self.module), self._leaf, self.natives)
 
     def define(self, node: Value, ref: Ref) -> None:
-        """Say what a node is (loads, done in program order)."""
+        """Set the value of a node: of loads, which are done in program order."""
         self._keep.append(node)
         self._done[id(node)] = ref
 

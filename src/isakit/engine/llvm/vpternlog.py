@@ -34,12 +34,12 @@ _MASKED_CODE = _evex_pattern()
 
 
 def may_hold_masked(code: bytes) -> bool:
-    """Tell whether machine code may hold a masked `vpternlog`: never wrong where it says no."""
+    """Return whether machine code may hold a masked `vpternlog`; False is certain."""
     return _MASKED_CODE.search(code) is not None
 
 
 def holds_masked(assembly: str) -> bool:
-    """Tell whether LLVM's assembly text holds a masked `vpternlog`."""
+    """Return whether LLVM's assembly text holds a masked `vpternlog`."""
     return _MASKED_TEXT.search(assembly) is not None
 
 

@@ -107,7 +107,7 @@ class Heap:
         return at if at + room <= self.limit - SLACK else None
 
     def _map(self, end: int) -> None:
-        """Let kernels access everything up to `end` and the slack after it: one allocation, which grows."""
+        """Make everything up to `end` and the slack after it accessible to kernels: one allocation, which grows."""
         if end + SLACK <= self._mapped:
             return
         step = max(_STEP, (self._mapped - self.first) // 2)

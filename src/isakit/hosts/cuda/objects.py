@@ -41,7 +41,7 @@ class Handles:
         return found
 
     def drop(self, handle: int, kind: type[T]) -> T:
-        """Forget a handle; returns its object. Raises CudaError as `get`."""
+        """Remove a handle and return its object. Raises CudaError as `get`."""
         found = self.get(handle, kind)
         del self._objects[handle]
         return found
@@ -55,11 +55,11 @@ class Handles:
         return next((o for o in self._objects.values() if isinstance(o, kind)), None)
 
     def find(self, kind: type[T], wanted: Callable[[T], bool]) -> int | None:
-        """Return the handle of the first object of a kind that is wanted, None if there is none."""
+        """Return the handle of the first object of a kind for which `wanted` holds, None if there is none."""
         return next((n for n, o in self._objects.items() if isinstance(o, kind) and wanted(o)), None)
 
     def forget(self, kinds: tuple[type, ...]) -> None:
-        """Forget all handles of some kinds."""
+        """Remove all handles of some kinds."""
         self._objects = {n: o for n, o in self._objects.items() if not isinstance(o, kinds)}
 
 

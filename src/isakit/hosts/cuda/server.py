@@ -214,7 +214,7 @@ class CudaServer:
         connection.session.close()
 
     def read(self, connection: Connection) -> None:
-        """Take what has arrived, and answer what is complete, for the time of a turn."""
+        """Receive bytes and answer complete messages, for at most the time of a turn."""
         if connection.waiting:
             return
         try:

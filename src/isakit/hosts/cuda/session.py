@@ -230,7 +230,7 @@ class Session(ProcessDevice):
 
     # --- work of libraries on the host ------------------------------------------------------------------------------
     def library(self, name: str, work: Callable[[], T]) -> T:
-        """Do the work of a library's function and count it; returns its result.
+        """Run the work of a library's function, count it and return its result.
 
         Raises CudaError, as a fault of a kernel does, for addresses that are not the device's.
         """

@@ -46,7 +46,7 @@ class Warp:
 
     @property
     def lanes(self) -> slice:
-        """Its part of the lane axis."""
+        """The warp's part of the lane axis."""
         return slice(32 * self.number, 32 * self.number + 32)
 
     @property

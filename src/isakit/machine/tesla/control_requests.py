@@ -48,7 +48,7 @@ def regroup(machine: MachineState, warps: Iterable[Warp]) -> list[Gang]:
 
 
 def each(machine: MachineState, gang: Gang, action: Callable[[Warp, int], None], masks: Iterable[int]) -> list[Gang]:
-    """Do something with every warp and the lanes that execute; regroup."""
+    """Apply a function to every warp and its executing lanes, then regroup the warps."""
     warps = machine.members(gang)
     for k, (w, mask) in enumerate(zip(warps, masks, strict=True)):
         w.control.pc = gang.pc

@@ -247,7 +247,7 @@ class DeviceMemory:
         return address
 
     def extend(self, address: int, nbytes: int) -> None:
-        """Let the allocation at `address` reach on to `nbytes` bytes; what the memory holds there stays.
+        """Grow the allocation at `address` to `nbytes` bytes, in place; the content of the memory stays.
 
         Raises LaunchError for an address where none starts, a size below the present one, and where there is no room.
         """
@@ -278,7 +278,7 @@ class DeviceMemory:
             self._ends[last] = end % ALIGNMENT
 
     def free(self, address: int) -> None:
-        """Give an allocation back. Raises LaunchError for an address that is none."""
+        """Free an allocation. Raises LaunchError for an address where none starts."""
         with self.lock:
             if address not in self._sizes:
                 raise LaunchError(f"no buffer starts at {address:#x}")

@@ -73,7 +73,7 @@ class Machine(MachineState):
         put_back(self, content)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a snapshot of this machine, or of one of an equal launch; the device's memory goes back, too.
+        """Restore a snapshot of this machine, or of one of an equal launch, with the device's memory.
 
         Blocks and warps are new objects if other blocks are resident then. Raises LaunchError for a snapshot of another
         machine.
@@ -182,7 +182,7 @@ class Machine(MachineState):
         return warp
 
     def give_turn(self, warp: Warp) -> None:
-        """Let a warp that can go on have the turn of its block."""
+        """Give the turn of its block to a warp that can run."""
         block = warp.block
         if self.warps[warp.number] is not warp or warp.status != READY or block.turn == warp.index:
             return

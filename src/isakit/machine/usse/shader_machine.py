@@ -117,7 +117,7 @@ class Machine:
         return frozen("usse", self._content())
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a snapshot of this machine, or of one with as many invocations and registers.
+        """Restore a snapshot of this machine, or of one with as many invocations and registers.
 
         The program and the textures are not part of it. Raises LaunchError for a snapshot of another machine.
         """
@@ -383,7 +383,7 @@ class Machine:
         """End at once: nothing reads results before the end."""
 
     def _state_at_end(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
-        """Go on where something follows. Raises NotModelled elsewhere."""
+        """Accept the instruction at the end of the program. Raises NotModelled before other instructions."""
         code = self._code()
         if pc + 1 < len(code):
             raise NotModelled(f"`{code.program[pc].text}` before other instructions", "what it sets is not known")

@@ -149,7 +149,7 @@ class CoreMachine(CoreState):
         return freeze_parts(f"vuc {self.variant}", self._parts(), _NO_STATE)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a snapshot of this core, or of one made alike.
+        """Restore a snapshot of this core, or of one with the same options.
 
         What is set from outside stays: options, and functions that are told of cycles and interrupts. Raises
         LaunchError for a snapshot of another machine.
@@ -318,7 +318,7 @@ class CoreMachine(CoreState):
         return bool(stat & mask) if sleeping else bool(stat & mask) == bool(level)
 
     def _stall(self, limit: int) -> bool:
-        """Let stalled cycles pass, up to the next one in which something lands; False when nothing ever will."""
+        """Advance over stalled cycles to the next one in which something lands; return False if nothing ever will."""
         assert self.wait is not None
         counting = self.options.count_waits and not self.wait[2]
         if not self.count and not counting:

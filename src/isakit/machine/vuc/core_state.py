@@ -155,7 +155,7 @@ class CoreState(CoreRecord):
             self.watch_at = self.issued + (ahead or 0x10000)
 
     def watchdog(self, cycles: int = 1) -> None:
-        """Let the watchdog bark `cycles` later: so many instructions have issued."""
+        """Schedule the watchdog's bark in `cycles`, as its count of issued instructions is reached."""
         self.watch_at += 0x10000
         self.later(cycles, self._bark, "watchdog")
 
@@ -180,7 +180,7 @@ class CoreState(CoreRecord):
 
     # --- writes that land later ---------------------------------------------------------------------------------------
     def later(self, cycles: int, action: Callable[[], None], name: str = "") -> QueueEntry:
-        """Do something whose effect is visible `cycles` after the current cycle; `name` is for people who watch."""
+        """Schedule an action whose effect is visible `cycles` after the current cycle; `name` is shown to people."""
         visible = self.cycle + cycles
         self.rules.enter(self, visible, visible, QueueKind.EVENT, name, action, self.pc)
         return next(e for e in self.queue if e.serial == self.serial)

@@ -22,7 +22,7 @@ class StateView:
         self.files: Mapping[str, list[int]] = {"r": core.gpr, "p": core.pred, "acc": core.accumulator}
 
     def load(self, space: str, address: int, size: int, attrs: Attributes, lanes: object) -> int:
-        """Do a load of an instruction."""
+        """Execute a load of an instruction."""
         if space == "D":
             return self.data[address if address < D_CELLS else self._wrapped(space, address, D_CELLS)]
         if space == "sr":
@@ -41,7 +41,7 @@ class StateView:
         return 0
 
     def store(self, space: str, address: int, value: int, size: int, attrs: Attributes, lanes: object) -> None:
-        """Do a store of an instruction."""
+        """Execute a store of an instruction."""
         if space == "D":
             self.data[address if address < D_CELLS else self._wrapped(space, address, D_CELLS)] = value
         elif space == "VP":

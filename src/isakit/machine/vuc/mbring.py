@@ -29,7 +29,7 @@ class Ring:
         self._started = False
 
     def reset(self) -> None:
-        """Forget everything that was parsed."""
+        """Discard everything that was parsed."""
         self.ready.clear()
         self._pending, self._started, self.ended = Input(), False, False
 

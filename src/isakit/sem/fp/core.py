@@ -83,7 +83,7 @@ FORMATS = {f.name: f for f in (F16, F32, F64)}
 
 @dataclass(frozen=True)
 class Parts:
-    """A number taken apart.
+    """The sign, exponent and significand of a number, and its class.
 
     `exponent` (32 bits, biased, at least 1 unless flushed) belongs to bit `fraction` of `significand`, which has the
     hidden bit in it; the class bits are 1 bit wide and exclude each other.
@@ -133,7 +133,7 @@ def flush(v: Value, f: FloatFormat) -> Value:
 
 
 def unpack(v: Value, f: FloatFormat, flushing: bool = False) -> Parts:
-    """Take a number apart; `flushing` reads denormals as zeros."""
+    """Unpack a number into its parts; `flushing` reads denormals as zeros."""
     size = absolute(v)
     field = size.bits(f.fraction, f.exponent).zext(32)
     low = field == 0

@@ -95,7 +95,7 @@ def _layout(embed: tuple[int, ...], stride: int, distance: int) -> fft.Layout | 
     if not any(embed):
         return None
     if min(embed[1:], default=1) < 1 or stride < 1 or distance < 0:
-        raise LibraryError("CUFFT_INVALID_VALUE", f"elements embedded in {embed}, {stride} and {distance} apart")
+        raise LibraryError("CUFFT_INVALID_VALUE", f"embed {embed}, stride {stride}, distance {distance}")
     return fft.Layout(embed, stride, distance)
 
 

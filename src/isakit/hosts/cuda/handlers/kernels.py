@@ -61,7 +61,7 @@ _MOST_DYNAMIC, _CARVEOUT = 8, 9
 
 @handler("cuFuncSetAttribute")
 def set_attribute(s: Session, handle: int, number: int, value: int) -> None:
-    """Accept what a kernel has already: dynamic shared memory up to what a block has, and a wish about the cache."""
+    """Accept attributes that change nothing: dynamic shared memory up to the limit of a block, a cache preference."""
     most = attribute(s, _MOST_DYNAMIC, handle)
     good = 0 <= value <= most if number == _MOST_DYNAMIC else -1 <= value <= 100 if number == _CARVEOUT else False
     if not good:

@@ -140,7 +140,7 @@ def _far_apart(first: Words) -> Words:
 
 @cache
 def _jumps() -> list[Words]:
-    """Return 2^67 steps, twice as many and so on, each as what becomes of every single bit."""
+    """Return the linear maps of 2^67 steps, twice as many and so on, each as the images of single bits."""
     bit = np.arange(160)
     basis = np.zeros((5, 160), np.uint32)
     basis[bit // 32, bit] = np.uint32(1) << (bit % 32).astype(np.uint32)
@@ -152,7 +152,7 @@ def _jumps() -> list[Words]:
 
 
 def _applied(linear: Words, states: Words) -> Words:
-    """Return states after a linear step over their bits: the sum of what becomes of those that are set."""
+    """Apply a linear map over bits to states: the exclusive or of the images of the bits that are set."""
     out = np.zeros_like(states)
     for k in range(160):
         one = states[k // 32] >> np.uint32(k % 32) & np.uint32(1)

@@ -79,7 +79,7 @@ class Source:
 
     @property
     def stem(self) -> str:
-        """Its name without folder and ending."""
+        """The file name without folder and extension."""
         return Path(self.path).stem
 
 
@@ -95,7 +95,7 @@ def version_text() -> str:
 
 
 def build(options: Options, tell: Tell) -> None:
-    """Do what a command line says; `tell` gets warnings, reports and, with -v, the commands.
+    """Execute a command line; `tell` gets warnings, reports and, with -v, the commands.
 
     Raises OptionError, CompileError, BuildError, HostError, NoCompilerError.
     """
@@ -454,7 +454,7 @@ class _Build:
 
 
 def _shown(command: Sequence[str]) -> str:
-    """Return a command as nvcc shows it, which scripts take apart: names of files in quotation marks."""
+    """Return a command as nvcc shows it, which scripts parse: file names in quotation marks."""
     words = [shlex.quote(w) for w in command]
     files = [k for k, w in enumerate(command) if "/" in w or w.endswith(".o") or command[max(0, k - 1)] == "-o"]
     for k in files:
@@ -531,7 +531,7 @@ def _library(part: str, folders: Sequence[str]) -> str:
 
 
 def report(got: Compiled, arch: int) -> list[str]:
-    """Say what each kernel takes in the words of NVIDIA's assembler, which scripts look for."""
+    """Report the resources of each kernel in the words of NVIDIA's assembler, which scripts look for."""
     out: list[str] = []
     for kernel in got.module.kernels.values():
         shared = max(0, (kernel.shared_bytes or 0) - 16)

@@ -35,7 +35,7 @@ class Row:
 
     @property
     def key(self) -> str:
-        """Its name in `Options.given`."""
+        """The name of the option in `Options.given`."""
         return self.names[-1].lstrip("-")
 
 

@@ -57,7 +57,7 @@ class Tools:
         raise HostError("-lib needs `ar`: install binutils, or `pip install 'isakit[c]'`")
 
     def lines(self) -> list[str]:
-        """Say which they are, for people."""
+        """Return lines that name the tools."""
         host = "the wheel ziglang" if self.wheel else self.host[0]
         return [f"device code and .cu files: {self.clang}", f"headers and linker of the host: {host}"]
 

@@ -33,7 +33,7 @@ OUTPUTS = 128
 
 
 class Flow:
-    """All instructions reachable from the entry, by address, and what follows what.
+    """All instructions reachable from the entry, by address, and their successors.
 
     `leaders` start a block; `resumable` are the addresses a warp may be told to continue at: pushed targets, the way
     not taken of divergent branches, what follows barriers, calls and served instructions. `results` are registers that

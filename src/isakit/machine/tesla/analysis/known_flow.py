@@ -76,7 +76,7 @@ class KernelFacts:
 
 @lru_cache(maxsize=256)
 def facts_of(code: Code, entry: int, results: frozenset[RegisterKey], choices: Choices) -> KernelFacts:
-    """Return what was found out about a kernel before."""
+    """Return the facts found earlier about a kernel."""
     view = code.decoder.view
     parts = (
         fingerprint("tesla"), view.variant.name, view.program, code.address, code.registers, code.drop_unallocated,

@@ -191,7 +191,7 @@ def _bit_reads(s: Step) -> set[RegisterKey]:
 
 @lru_cache(maxsize=4096)
 def _looking(trace: Trace) -> frozenset[Value]:
-    """Return the reads of an instruction that get somewhere where NaNs can be told apart."""
+    """Return the reads of an instruction whose values reach a place where NaNs can be told apart."""
     seen: set[tuple[int, bool]] = set()
     found: set[Value] = set()
     todo = [(v, True) for e in trace.effects for v in e.inputs]

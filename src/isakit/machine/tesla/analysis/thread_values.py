@@ -105,7 +105,7 @@ class ThreadAccess:
 
     @property
     def pc(self) -> int:
-        """Its address."""
+        """The byte address of the instruction."""
         return self.node[0]
 
 

@@ -53,7 +53,7 @@ def live(w: WarpState, mask: u32) -> u32:
 
 @routine
 def jump(w: WarpState, pc: u32) -> None:
-    """Go on at `pc`."""
+    """Continue at `pc`."""
     w.pc = pc
 
 
@@ -130,7 +130,7 @@ def unwind(w: WarpState, choices: Choices) -> None:
 
 @routine
 def remain(w: WarpState, following: u32, choices: Choices) -> None:
-    """Go on behind the instruction with the lanes that are left; if there are none, unwind."""
+    """Continue behind the instruction with the remaining lanes; unwind if there are none."""
     if w.active != 0:
         jump(w, following)
     else:

@@ -10,7 +10,7 @@ from isakit.sem.routine import Static, external, routine
 
 @external
 def watchdog(core: CoreRecord) -> None:
-    """Let the watchdog bark: so many instructions have issued."""
+    """Bark: the watchdog's count of issued instructions is reached."""
     core.watchdog()  # type: ignore[attr-defined]
 
 

@@ -125,11 +125,11 @@ class Transfers:
 
     @abstractmethod
     def _joined(self, step: Step) -> None:
-        """Go on with the instruction after its join."""
+        """Continue with the instruction after its join."""
 
     @abstractmethod
     def _backward(self, step: Step, target: int) -> None:
-        """Let an interrupt, a used-up budget, or the end of the warp's turn through before a jump back."""
+        """Check for an interrupt, a used-up budget and the end of the warp's turn before a jump back."""
 
     @abstractmethod
     def _end_turn(self, step: Step) -> None:
@@ -365,7 +365,7 @@ class KernelTransfers(Transfers):
         return int(r.text)
 
     def _joined(self, step: Step) -> None:
-        """Go on with the instruction; a join may change which version of the block that is."""
+        """Continue with the instruction, in the version of its block that fits after a join."""
         c, b = self.code, self.code.body
         whole = b.eq(c.load32("mask"), -1)
         b.branch(whole, f"FJ{step.pc}{'' if c.full else 'm'}", f"MJ{step.pc}{'f' if c.full else ''}")
@@ -379,7 +379,7 @@ class KernelTransfers(Transfers):
             b.label(f"MJ{step.pc}")
 
     def _backward(self, step: Step, target: int) -> None:
-        """Let an interrupt, a used-up budget or the end of the warp's turn through, before a jump back."""
+        """Check for an interrupt, a used-up budget and the end of the warp's turn before a jump back."""
         if target > step.pc:
             return
         c, b = self.code, self.code.body

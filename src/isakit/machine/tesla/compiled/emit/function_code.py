@@ -109,7 +109,7 @@ class FunctionCode:
         self.steps_known: KnownSteps = {}
 
     def _prologue(self) -> None:
-        """Forget what the beginning of the function has: variables, and values of the context."""
+        """Start the code before the first block anew: loads of context slots, and scratch variables."""
         self._slots: dict[str, Ref] = {}
         self._loads, self._scratch = Builder(self.module), Builder(self.module)
 

@@ -158,7 +158,7 @@ class StateSaving:
             b.ret(b.select(alone, said, state_layout.FINISHED))
 
     def checkpoint(self, pc: int, uncounted: int, status: int = state_layout.STOPPED) -> None:
-        """Let a stop from here on go back to this instruction, up to the next thing that cannot be done twice.
+        """Make stops from here on restart at this instruction, up to the next effect that must not happen twice.
 
         The registers of this place stay alive as far as the last stop; the instructions in between need no state of
         their own. `uncounted` instructions of the block were counted and will not have been executed.

@@ -204,7 +204,7 @@ class WarpCode(InstructionCode):
         return any(key.startswith(f"%ctx_{name}_") for key in self._slots)
 
     def _again(self, starts: list[int]) -> None:
-        """Go on where the warp was left: after a barrier, or after what the host did."""
+        """Resume the warp where it was left: after a barrier, or after an instruction that the host executed."""
         b = self.body
         b.label("again")
         pc = b.load(I32, self.state_pointer(state_layout.PC))

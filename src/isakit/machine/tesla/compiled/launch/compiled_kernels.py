@@ -189,7 +189,7 @@ class CompiledKernel:
         _begun.discard(self)
 
     def start_again(self) -> None:
-        """Let compiling begin again in a forked process, which has no thread that compiles."""
+        """Restart compiling in a forked process, which has no thread that compiles."""
         if self.compiled is None:
             self._claims.clear()
 

@@ -68,7 +68,7 @@ class Worker:
         return kernel.state_bytes, launch.warps, registers, launch.shared_limit, launch.local_limit, kernel.sites
 
     def bind_launch(self, run: CompiledLaunch) -> None:
-        """Set what the context has of a launch, and forget what the one before left."""
+        """Fill the context with the values of a launch, and clear those of the one before."""
         self.context.numbers[:] = run.context.numbers
         for name, address in self._own.items():
             self.context.set_slot(name, address)
@@ -125,7 +125,7 @@ class CompiledLaunch:
         self._not_begun: list[tuple[int, int]] = []
 
     def begin(self, launch: Launch) -> None:
-        """Be a launch that differs in its parameters alone."""
+        """Reuse this object for a launch that differs in its parameters alone."""
         self.launch = launch
         self.header[HEADER_BYTES:] = np.frombuffer(launch.params, np.uint8)
         self.stop[0] = 0
@@ -133,7 +133,7 @@ class CompiledLaunch:
         self.blocks_done = 0
 
     def finish_from(self, code: int, worker: Worker) -> None:
-        """Run what is left where compiled code has stopped; `code` is what it said. Raises MachineFault."""
+        """Run the rest of the grid where compiled code has stopped; `code` is its result. Raises MachineFault."""
         block, why = code >> 8, code & 0xFF
         self._count_work(worker)
         todo = [(block + 1, self.launch.blocks)]

@@ -95,7 +95,7 @@ class ServedWarps:
             self._serve_all(asking)
 
     def turn(self) -> bool:
-        """Let every warp that can go on have a turn; whether some can go on after it."""
+        """Give a turn to every warp that can run; return whether some can run after it."""
         self.context.set_slot("one_round", 1)
         status = self.states.column(state_layout.STATUS)
         for block in np.flatnonzero((status == state_layout.READY).reshape(self.blocks, -1).any(axis=1)).tolist():
@@ -116,7 +116,7 @@ class ServedWarps:
         self.kernel.count_run_time(how, time.thread_time() - started)
 
     def _run_block(self, how: Executable, block: int) -> None:
-        """Let the warps of a block have their turns, from where they were left."""
+        """Run the turns of a block's warps, from where they were left."""
         set_slot = self.context.set_slot
         for slot, (start, step) in self._of_block.items():
             set_slot(slot, start + block * step)
@@ -206,7 +206,7 @@ class ServedWarps:
         return int(np.count_nonzero(status == state_layout.FINISHED))
 
     def _open_barriers(self, block: int) -> None:
-        """Tell the barriers of a block that warps have finished, on objects of the same records."""
+        """Count finished warps at the barriers of a block, on objects of the same records."""
         held = BlockOfRecords(self.states, self.barriers[block], block * self.per_block, self.per_block)
         held.ended = self._ended(block) - 1  # one by one they would have opened the same barriers
         rules_of(self.launch.choices).warp_ended(held)
@@ -283,7 +283,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def interruptible(work: Callable[[], T], stop: Array, brief: bool = False) -> T:
-    """Do some work while the main thread stays free for an interrupt, which sets `stop`.
+    """Run `work` in another thread, while the main one stays free for an interrupt, which sets `stop`.
 
     `brief`: it is over so soon that an interrupt can wait, and the main thread does it.
     """

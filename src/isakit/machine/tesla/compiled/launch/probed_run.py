@@ -389,7 +389,7 @@ class _Served(ServedWarps):
     """The warps of the resident block."""
 
     def go(self, how: Executable) -> None:
-        """Let the warps have their turns until one stops, or none can go on."""
+        """Run the turns of the warps until one stops, or none can run."""
         self._run_block(how, 0)
 
     def serve(self, warp: int) -> None:

@@ -91,7 +91,7 @@ def key_of(launch: Launch, tier: str, portable: bool) -> Key:
 
 
 def acquire_launch(launch: Launch, device: DeviceMemory, key: Key) -> RepeatedLaunch | None:
-    """Take what is ready for a launch out of what is kept, for this launch alone; None where nothing is."""
+    """Take a prepared launch out of the cache, for this caller alone; None if it holds none."""
     found: RepeatedLaunch | None = device.prepared.pop((launch.code, key), None)
     return found if found is not None and found.fits(launch) else None
 

@@ -55,7 +55,7 @@ class _Block:
         self.read_machine()
 
     def read_machine(self) -> None:
-        """Go on from what the machine says."""
+        """Copy the state of the machine here, to continue from it."""
         from_machine(self.machine, self.states, self.warps.barriers, self.warps.turns)
 
     def update_machine(self) -> None:
@@ -63,7 +63,7 @@ class _Block:
         to_machine(self.states, self.warps.barriers, self.warps.turns, self.machine)
 
     def turn(self, budget: int | None) -> bool:
-        """Let every warp have a turn; whether the block has ended. Raises MachineFault, BudgetExceeded."""
+        """Give every warp a turn; return whether the block has ended. Raises MachineFault, BudgetExceeded."""
         if budget is not None:
             self.warps.context.set_budget(budget)
             self.warps.context.set_slot("reserve", self.warps.kernel.reserve)
@@ -105,7 +105,7 @@ class _Block:
         return all(any(first <= pc <= last for first, last in self.warps.kernel.known.spins) for pc in at)
 
     def skip(self, instructions: int) -> None:
-        """Let the clock of the warps move on as if they had executed so many instructions; they do not count."""
+        """Advance the clock of the warps by so many instructions, which do not count as executed."""
         ready = self.states.column(state_layout.STATUS) == state_layout.READY
         self.states.count(state_layout.ISSUED)[ready] += instructions
         self.machine.state.issued[ready] += instructions
@@ -190,7 +190,7 @@ class ResidentBlocks:
                     idle = used_up = 0
 
     def _turn(self, block: _Block) -> bool:
-        """Let a block have its turn; whether it has ended. Raises MachineFault, BudgetExceeded."""
+        """Give a block its turn; return whether it has ended. Raises MachineFault, BudgetExceeded."""
         if self.budget is None:
             return block.turn(None)
         before = block.executed
