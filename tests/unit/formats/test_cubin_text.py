@@ -85,7 +85,7 @@ def test_any_text(text: str) -> None:
         ("architecture {sm_10} }", "closes nothing"),
         ("{ x }", "without a name"),
         ("architecture {sm_10} code { name = }", "needs a key"),
-        ("architecture {sm_20}", "none of sm_10"),
+        ("architecture {sm_20}", "not one of sm_10"),
         ("architecture {sm_10} code { name = k bincode { 0x1g } }", "not a 32-bit word"),
         ("architecture {sm_10} code { name = k bincode { 0x112345678 } }", "not a 32-bit word"),
         ("architecture {sm_10} code { name = k reg = 1_0 }", "not a number"),
