@@ -169,11 +169,11 @@ def test_names_of_a_kernel_are_its_own() -> None:
 def test_completion_knows_what_begins_a_statement_and_what_follows() -> None:
     async def steps(editor: Editor) -> None:
         await editor.open(SECTIONS)
-        first = {i.label for i in await editor.ask("completion", 6, 5)}
+        first = {i.label for i in (await editor.ask("completion", 6, 5)).items}
         assert {"add", "bra", "exit", ".kernel"} <= first
         assert "$r" not in first
         assert "size" not in first
-        then = {i.label for i in await editor.ask("completion", 6, 8)}
+        then = {i.label for i in (await editor.ask("completion", 6, 8)).items}
         assert {"$r", "again", "size", "n", "two"} <= then
         assert "add" not in then
 

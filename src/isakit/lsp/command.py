@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from types import FrameType
 
 import click
@@ -12,9 +11,6 @@ import click
 from isakit.cli.common import isa_option
 from isakit.cli.interrupts import interrupted
 from isakit.errors import HostError
-
-SWITCH = 0.001
-"""Seconds after which a check lets an answer go on."""
 
 
 def _end(number: int, frame: FrameType | None) -> None:
@@ -48,7 +44,4 @@ def command(isa_name: str | None) -> None:
             f"the language server needs {e.name}: install the extra `lsp` (pip install 'isakit[lsp]')"
         ) from None
     signal.signal(signal.SIGINT, _end)
-    server = Server(isa_name or "tesla")
-    server.prepare()
-    sys.setswitchinterval(SWITCH)
-    server.start_io()
+    Server(isa_name or "tesla").serve()

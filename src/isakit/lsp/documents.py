@@ -30,9 +30,6 @@ class Assembly(Text):
     """An assembly text, in the instruction set that it names, else in `isa_name`.
 
     `earlier` is the text before a change: what is known of its lines is kept.
-
-    Attributes:
-        isa: what it is assembled for.
     """
 
     def __init__(self, text: str, path: str, isa_name: str = "tesla", earlier: Assembly | None = None) -> None:
@@ -40,9 +37,14 @@ class Assembly(Text):
         self._is_whole = len(text) <= LARGEST
         self._lines = self._text.split("\n")
         self._names = NameTable(self._text, earlier.names.source if earlier is not None else None)
-        self.isa = isa(isa_name)
+        self._isa_name = isa_name
+
+    @cached_property
+    def isa(self) -> Isa:
+        """The instruction set that it is assembled for, which takes 0.2 s to load the first time."""
         with suppress(IsakitError):  # one that does not exist is reported when the text is assembled
-            self.isa = isa_of_text(self._text) or self.isa
+            return isa_of_text(self._text) or isa(self._isa_name)
+        return isa(self._isa_name)
 
     @property
     def names(self) -> NameTable:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
@@ -20,11 +22,15 @@ from isakit.lsp.documents import ASSEMBLY, Assembly
 from isakit.lsp.ptx_texts import PtxText
 from isakit.lsp.python_texts import PythonText
 from isakit.lsp.source_texts import SourceText
-from isakit.lsp.texts import LARGEST, Definition, Text
+from isakit.lsp.texts import LARGEST, Completion, Definition, Text
 from isakit.programs.sources import ENDINGS
 
 PAUSE = 0.02
 """Seconds before a look at a text that is being written: what is asked with a change is answered first."""
+WAIT = 0.03
+"""Seconds that a completion waits for words that are still being collected."""
+SWITCH = 0.001
+"""Seconds after which a check, or the preparation, lets an answer go on."""
 _COMPLETIONS = {
     "instruction": lsp.CompletionItemKind.Function, "prefix": lsp.CompletionItemKind.Keyword,
     "directive": lsp.CompletionItemKind.Keyword, "register": lsp.CompletionItemKind.Variable,
@@ -50,6 +56,7 @@ class Server(LanguageServer):
         self._changed: set[str] = set()
         self._checks: dict[str, asyncio.Task[None]] = {}
         self._met: set[str] = set()
+        self._preparation: threading.Thread | None = None
         _register(self)
 
     def text(self, uri: str) -> tuple[TextDocument, Text] | None:
@@ -69,12 +76,29 @@ class Server(LanguageServer):
         if uri not in self._checks:
             self._checks[uri] = asyncio.ensure_future(self._check(uri))
 
+    def serve(self) -> None:
+        """Talk to the editor on standard input and output until it ends; what answers need is prepared meanwhile."""
+        sys.setswitchinterval(SWITCH)
+        self._preparation = threading.Thread(target=self.prepare, daemon=True)
+        self._preparation.start()
+        self.start_io()
+
+    async def prepared(self, timeout: float | None = None) -> bool:
+        """Wait for the end of the preparation, for at most some seconds; returns whether it has come to it."""
+        if self._preparation is not None and self._preparation.is_alive():
+            await asyncio.to_thread(self._preparation.join, timeout)
+            return not self._preparation.is_alive()
+        return True
+
     def prepare(self) -> None:
-        """Get ready for texts of all instruction sets and for PTX, so that no request waits for it."""
+        """Get ready for texts of all instruction sets and for PTX, the usual one first."""
         with no_collections():
-            for isa_name in ASSEMBLY.values():
+            for isa_name in dict.fromkeys((self.isa_name, *ASSEMBLY.values())):
                 Assembly("", "", isa_name).prepare()
             PtxText("", "").prepare()
+            self.protocol._converter.unstructure(  # pyright: ignore[reportPrivateUsage]
+                [lsp.CompletionItem("", detail=""), lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, ""))]
+            )
         gc.freeze()
 
     def closed(self, uri: str) -> None:
@@ -87,6 +111,7 @@ class Server(LanguageServer):
 
     async def _check(self, uri: str) -> None:
         """Say what is wrong with a document, as often as it has changed meanwhile."""
+        await self.prepared()
         while uri in self._changed:
             await asyncio.sleep(PAUSE)
             self._changed.discard(uri)
@@ -211,13 +236,18 @@ def _register(server: Server) -> None:
         return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, shown.text), where)
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["$", "."]))
-    def completion(params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
+    async def completion(params: lsp.CompletionParams) -> lsp.CompletionList:
+        known = await server.prepared(WAIT)
         found = server.text(params.text_document.uri)
         if found is None:
-            return []
+            return lsp.CompletionList(False, [])
         document, text = found
-        words = text.completions(*server.place_of(document, params.position))
-        return [lsp.CompletionItem(c.word, kind=_COMPLETIONS[c.kind], detail=c.detail or None) for c in words]
+        if known:
+            words = text.completions(*server.place_of(document, params.position))
+        else:  # the editor asks again when the next character is typed
+            words = [Completion(d.name, d.kind) for d in text.names.definitions]
+        items = [lsp.CompletionItem(c.word, kind=_COMPLETIONS[c.kind], detail=c.detail or None) for c in words]
+        return lsp.CompletionList(not known, items)
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def definition(params: lsp.DefinitionParams) -> lsp.Location | None:
