@@ -35,6 +35,9 @@ class Provider {
 
 let client;
 
+// Files that another extension need not have a language for.
+const ENDINGS = { ptx: "ptx", "cuda-cpp": "cu", opencl: "cl", glsl: "{vert,frag,glsl}", cg: "cg", hlsl: "hlsl" };
+
 /** Starts the language server; does nothing where it is switched off or has no client library. */
 async function startServer() {
   const settings = vscode.workspace.getConfiguration("isakit");
@@ -47,10 +50,13 @@ async function startServer() {
   }
   const [command, ...first] = settings.get("command", ["isakit"]);
   const server = { command, args: [...first, "lsp"], transport: library.TransportKind.stdio };
-  const others = settings.get("languages", ["python"]);
+  const others = settings.get("languages", ["python", "cuda-cpp", "opencl", "glsl", "cg", "hlsl"]);
   const languages = ["isakit-tesla", "isakit-usse", "isakit-vuc", "ptx", ...others];
   client = new library.LanguageClient("isakit", "isakit", server, {
-    documentSelector: languages.map((language) => ({ scheme: "file", language })),
+    documentSelector: languages.flatMap((language) => [
+      { scheme: "file", language },
+      ...(ENDINGS[language] ? [{ scheme: "file", pattern: `**/*.${ENDINGS[language]}` }] : []),
+    ]),
   });
   await client.start();
   return client;

@@ -71,6 +71,12 @@ class Editor:
             call(kind(text_document=document, position=lsp.Position(line, column), **more)), PATIENCE
         )
 
+    async def words(self, line: int, column: int) -> set[str]:
+        """Return what completes a place, when the server has collected it."""
+        while (found := await self.ask("completion", line, column)).is_incomplete:
+            pass
+        return {i.label for i in found.items}
+
 
 def edit(steps: Callable[[Editor], Awaitable[None]], *options: str) -> None:
     """Start the server, carry out steps, and end it as an editor does."""
@@ -169,11 +175,11 @@ def test_names_of_a_kernel_are_its_own() -> None:
 def test_completion_knows_what_begins_a_statement_and_what_follows() -> None:
     async def steps(editor: Editor) -> None:
         await editor.open(SECTIONS)
-        first = {i.label for i in (await editor.ask("completion", 6, 5)).items}
+        first = await editor.words(6, 5)
         assert {"add", "bra", "exit", ".kernel"} <= first
         assert "$r" not in first
         assert "size" not in first
-        then = {i.label for i in (await editor.ask("completion", 6, 8)).items}
+        then = await editor.words(6, 8)
         assert {"$r", "again", "size", "n", "two"} <= then
         assert "add" not in then
 

@@ -32,10 +32,9 @@ Examples:
 def command(isa_name: str | None) -> None:
     """Serve an editor: errors while typing, what every bit means, completion, definitions, renaming.
 
-    Speaks the Language Server Protocol on standard input and output, for assembly of all instruction sets and PTX; of
-    kernels in Python, CUDA C and OpenCL C and of shaders it tells the errors. Texts are assembled and compiled, never
-    run. A text that does not name its instruction set and whose language the editor does not tell is taken for the one
-    given, else for tesla.
+    Speaks the Language Server Protocol on standard input and output, for assembly of all instruction sets, PTX, kernels
+    in Python, CUDA C and OpenCL C, and shaders. Texts are assembled and compiled, never run. A text that does not name
+    its instruction set and whose language the editor does not tell is taken for the one given, else for tesla.
     """
     try:
         from isakit.lsp.server import Server

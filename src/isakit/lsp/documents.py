@@ -73,9 +73,7 @@ class Assembly(Text):
 
     def prepare(self) -> None:
         """Collect the words that completions offer, and read and explain a statement: some 0.2 s the first time."""
-        vocabulary = _vocabulary(self.isa.name, self.isa.variant)
-        word = next(c.word for c in vocabulary if c.kind == "instruction")
-        Assembly(f".isa {self.isa.name}\n{word}", "", self.isa.name).hover(2, 0)
+        _prepare(self.isa.name, self.isa.variant)
 
     def hover(self, line: int, column: int) -> Hover | None:
         """Return the bits of an instruction, or the use of a directive; None where neither stands."""
@@ -145,6 +143,12 @@ def _begins_statement(before: str, of: Isa) -> bool:
     while (m := _FIRST.match(text)) and (m[1] in of.records.prefixes or m[1].startswith("(")):
         text = text[m.end() :]
     return not any(c.isspace() for c in text)
+
+
+@cache
+def _prepare(isa_name: str, variant: str) -> None:
+    word = next(c.word for c in _vocabulary(isa_name, variant) if c.kind == "instruction")
+    Assembly(f".isa {isa_name} {variant}\n{word}", "", isa_name).hover(2, 0)
 
 
 @cache

@@ -1,17 +1,13 @@
-"""Names in a PTX text: where each is declared, where it is used, and in which block it holds.
-
-The text is read without its grammar, so that one that is being written has names, too: only declarations, labels and
-braces are looked at, and uses when somebody asks for them.
-"""
+"""Names in a PTX text: only declarations, labels and braces are looked at, and uses when somebody asks for them."""
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 
 from isakit.asm.source import SourceSpan
 from isakit.lean import dataclass
+from isakit.lsp.blocks import BlockNames
 from isakit.lsp.texts import Definition
 
 _NAME = re.compile(r"[%$_A-Za-z][\w$]*")
@@ -43,45 +39,16 @@ class _Range:
     count: int
 
 
-class PtxNames:
-    """The names of a text, which need not compile.
+class PtxNames(BlockNames):
+    """The names of a text, which need not compile."""
 
-    Attributes:
-        definitions: in the order of the text.
-    """
+    WORD = _WORD
 
     def __init__(self, text: str) -> None:
-        self.definitions: list[Definition] = []
-        self._text = text
-        self._starts = [0]
-        at = text.find("\n")
-        while at >= 0:
-            self._starts.append(at + 1)
-            at = text.find("\n", at + 1)
-        self._parents = [0]
-        self._changes: list[tuple[int, int]] = [(0, 0)]
-        self._comments: list[tuple[int, int]] = []
+        super().__init__(text)
         self._by_name: dict[str, dict[int, Definition]] = {}
         self._ranges: dict[str, dict[int, _Range]] = {}
         self._read()
-
-    def at(self, line: int, column: int) -> tuple[Definition, SourceSpan] | None:
-        """Return the definition and the place of the name at a column, from 0; None where no name is."""
-        if not 0 < line <= len(self._starts):
-            return None
-        start = self._starts[line - 1]
-        end = self._starts[line] if line < len(self._starts) else len(self._text)
-        for m in _WORD.finditer(self._text, start, end):
-            if m.start() <= start + column <= m.end() and not self._is_comment(m.start()):
-                d = self._definition(m[0], self._scope(m.start()))
-                return None if d is None else (d, self._span(m.start(), len(m[0])))
-        return None
-
-    def visible(self, line: int) -> list[Definition]:
-        """Return the names that can be used in a line, those of the innermost block first."""
-        at = self._starts[line - 1] if 0 < line <= len(self._starts) else len(self._text)
-        scopes = list(self._outwards(self._scope(at)))
-        return sorted((d for d in self.definitions if d.section in scopes), key=lambda d: scopes.index(d.section))
 
     def count(self, definition: Definition) -> int | None:
         """Return how many registers a name stands for; None if it is a name by itself."""
@@ -116,24 +83,8 @@ class PtxNames:
         inner = any(set(scopes) & set(self._outwards(s)) for s in self._by_name.get(name, ()))
         return f"`{name}` is already declared" if taken or inner or name in self._ranges else ""
 
-    def is_comment(self, line: int, column: int) -> bool:
-        """Say whether a place is in a comment or a text between quotes."""
-        return self._is_comment(self._starts[line - 1] + column)
-
-    def _outwards(self, scope: int) -> Iterator[int]:
-        """Yield a block and those around it."""
-        while scope:
-            yield scope
-            scope = self._parents[scope]
-        yield 0
-
-    def _scope(self, offset: int) -> int:
-        """Return the block that a place is in."""
-        return self._changes[bisect_right(self._changes, (offset, len(self._parents))) - 1][1]
-
-    def _is_comment(self, offset: int) -> bool:
-        k = bisect_right(self._comments, (offset, len(self._text)))
-        return k > 0 and offset < self._comments[k - 1][1]
+    def _meaning(self, name: str, offset: int) -> Definition | None:
+        return self._definition(name, self._scope(offset))
 
     def _definition(self, name: str, scope: int) -> Definition | None:
         """Explain a name in a block."""
@@ -153,13 +104,6 @@ class PtxNames:
                 if s in of and number < of[s].count:
                     return Definition(name, of[s].definition.place, "register", s)
         return None
-
-    def _offset(self, place: SourceSpan) -> int:
-        return self._starts[place.line - 1] + place.column
-
-    def _span(self, offset: int, width: int) -> SourceSpan:
-        line = bisect_right(self._starts, offset)
-        return SourceSpan(line, offset - self._starts[line - 1], width)
 
     def _read(self) -> None:
         """Go through the text once. The parameters of a function belong to the block of its body."""
@@ -218,10 +162,6 @@ class PtxNames:
             elif p.lastgroup == "word" and kind:
                 self._define(p[0], p.start(), kind, scope)
                 kind = ""
-
-    def _block(self, parent: int) -> int:
-        self._parents.append(parent)
-        return len(self._parents) - 1
 
     def _define(self, name: str, offset: int, kind: str, scope: int, count: int | None = None) -> None:
         """Declare a name in a block, or `count` registers whose names begin with it."""

@@ -7,7 +7,7 @@ more could matter, as for calls through pointers, the text is compiled as a whol
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import NamedTuple
 
 from isakit.compile.ptx.grammar import REFUSED, rows
@@ -150,9 +150,7 @@ class PtxText(Text):
         from isakit.compile.driver import CompileOptions, compile_in_steps
 
         text, memory = self._text, self._memory
-        ends = [0, *(k.end for k in kernels)]
-        starts = [*(k.start for k in kernels), len(text)]
-        between = [text[a:b] for a, b in zip(ends, starts, strict=True)]
+        between = _between(text, kernels)
         outside = "\n".join(line for line in "\n\0\n".join(between).split("\n") if line.strip())
         known = memory.kernels if memory.outside == outside else {}
         found, new = list[Diagnostic](), list[tuple[int, int]]()
@@ -188,6 +186,37 @@ class PtxText(Text):
             yield from self._whole()
             return
         memory.outside, memory.kernels = outside, kept
+
+
+class Apart(NamedTuple):
+    """A PTX text as kernels by name, each with lines of its own, and what stands between them."""
+
+    kernels: dict[str, str]
+    between: list[str]
+
+    @property
+    def outside(self) -> str:
+        """Return what stands outside of kernels."""
+        return "\n".join(self.between)
+
+    def without(self, names: Set[str]) -> str:
+        """Return the text with blank lines in place of some kernels."""
+        shown = ["\n" * text.count("\n") if name in names else text for name, text in self.kernels.items()]
+        return "".join(x for pair in zip(self.between, [*shown, ""], strict=True) for x in pair)
+
+
+def kernels_apart(text: str) -> Apart | None:
+    """Return the kernels of a text that nothing else in it has to do with; None where they cannot be told apart."""
+    parts = _parts(text)
+    if parts is None:
+        return None
+    return Apart({k.name: text[k.start : k.end] for k in parts.kernels}, _between(text, parts.kernels))
+
+
+def _between(text: str, kernels: list[_Kernel]) -> list[str]:
+    ends = [0, *(k.end for k in kernels)]
+    starts = [*(k.start for k in kernels), len(text)]
+    return [text[a:b] for a, b in zip(ends, starts, strict=True)]
 
 
 def _instruction(opcode: str) -> str:

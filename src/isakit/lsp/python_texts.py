@@ -14,11 +14,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from isakit.errors import CompileError, Diagnostic, IsakitError
-from isakit.lsp.texts import Text
+from isakit.lsp.texts import Completion, Hover, Text
 
 if TYPE_CHECKING:
     from isakit.compile.python.texts import TopStatement
     from isakit.compile.python.writer import FunctionSource
+    from isakit.lsp.python_names import PythonNames
 
 _WORD = re.compile(r"\w+")
 _BLOCK = re.compile(
@@ -70,6 +71,60 @@ class PythonText(Text):
     def __init__(self, text: str, path: str, earlier: PythonText | None = None) -> None:
         self._text, self._path = text, path
         self._memory = _Memory() if earlier is None else earlier._memory
+        self._names: PythonNames | None = None
+
+    @property
+    def names(self) -> PythonNames:
+        """Return the names in the text."""
+        from isakit.lsp.python_names import PythonNames
+
+        if self._names is None:
+            self._names = PythonNames(self._text)
+        return self._names
+
+    def prepare(self) -> None:
+        """Collect what kernels know without a definition, and compile a small one."""
+        from isakit.lsp.python_names import used
+
+        used("math.sin")
+
+    def hover(self, line: int, column: int) -> Hover | None:
+        """Return the line that defines a name; of one that kernels know, how it is used and what it becomes."""
+        from isakit.lsp.python_names import used
+
+        names = self.names
+        if (found := names.at(line, column)) is not None and not (
+            names.known_at(line, column) and found[0].kind == "value"
+        ):
+            d, place = found
+            shown = self._text.split("\n")[d.place.line - 1].strip()
+            return Hover(f"```python\n{shown}\n```\n{d.kind}, line {d.place.line}", place.column, place.width)
+        if (known := names.known_at(line, column)) is None:
+            return None
+        start, name = known
+        use = used(name)
+        if use is None:
+            return None
+        text = f"```python\n{use.spellings[0]}\n```" + (f"\n\n```\n{use.becomes}\n```" if use.becomes else "")
+        return Hover(text, start, len(name))
+
+    def completions(self, line: int, column: int) -> list[Completion]:
+        """Return what may follow a point, else the names that can be used and those that kernels know."""
+        from isakit.lsp.python_names import python_names
+
+        names = self.names
+        offset = names.column(line, column)
+        if names.is_inside_comment(offset):
+            return []
+        module, point, _ = names.dotted(offset).rpartition(".")
+        known = python_names()
+        if point:
+            head = module + "."
+            after = dict.fromkeys(n[len(head) :].split(".")[0] for n in known if n.startswith(head))
+            return [Completion(w, known[head + w].kind if head + w in known else "word") for w in after]
+        own = {d.name: Completion(d.name, d.kind, f"{d.kind} in line {d.place.line}") for d in names.visible(line)}
+        words = dict.fromkeys(n.split(".")[0] for n in known)
+        return [*own.values(), *(Completion(w, known[w].kind if w in known else "word") for w in words if w not in own)]
 
     def check(self) -> Iterator[list[Diagnostic]]:
         """Compile the kernels of which nothing is known, one in each step."""

@@ -37,12 +37,12 @@ _COMPLETIONS = {
     "word": lsp.CompletionItemKind.EnumMember, "label": lsp.CompletionItemKind.Reference,
     "value": lsp.CompletionItemKind.Constant, "parameter": lsp.CompletionItemKind.Field,
     "kernel": lsp.CompletionItemKind.Function, "function": lsp.CompletionItemKind.Function,
-    "variable": lsp.CompletionItemKind.Variable,
+    "variable": lsp.CompletionItemKind.Variable, "type": lsp.CompletionItemKind.Struct,
 }  # fmt: skip
 _SYMBOLS = {
     "label": lsp.SymbolKind.Key, "value": lsp.SymbolKind.Constant, "parameter": lsp.SymbolKind.Field,
     "kernel": lsp.SymbolKind.Function, "function": lsp.SymbolKind.Function, "variable": lsp.SymbolKind.Variable,
-    "register": lsp.SymbolKind.Variable,
+    "register": lsp.SymbolKind.Variable, "type": lsp.SymbolKind.Struct,
 }  # fmt: skip
 
 
@@ -56,7 +56,8 @@ class Server(LanguageServer):
         self._changed: set[str] = set()
         self._checks: dict[str, asyncio.Task[None]] = {}
         self._met: set[str] = set()
-        self._preparation: threading.Thread | None = None
+        self._ready: set[str] = set()
+        self._preparing = threading.Lock()
         _register(self)
 
     def text(self, uri: str) -> tuple[TextDocument, Text] | None:
@@ -79,27 +80,31 @@ class Server(LanguageServer):
     def serve(self) -> None:
         """Talk to the editor on standard input and output until it ends; what answers need is prepared meanwhile."""
         sys.setswitchinterval(SWITCH)
-        self._preparation = threading.Thread(target=self.prepare, daemon=True)
-        self._preparation.start()
+        threading.Thread(target=self.prepare, daemon=True).start()
         self.start_io()
-
-    async def prepared(self, timeout: float | None = None) -> bool:
-        """Wait for the end of the preparation, for at most some seconds; returns whether it has come to it."""
-        if self._preparation is not None and self._preparation.is_alive():
-            await asyncio.to_thread(self._preparation.join, timeout)
-            return not self._preparation.is_alive()
-        return True
 
     def prepare(self) -> None:
         """Get ready for texts of all instruction sets and for PTX, the usual one first."""
-        with no_collections():
-            for isa_name in dict.fromkeys((self.isa_name, *ASSEMBLY.values())):
-                Assembly("", "", isa_name).prepare()
-            PtxText("", "").prepare()
-            self.protocol._converter.unstructure(  # pyright: ignore[reportPrivateUsage]
-                [lsp.CompletionItem("", detail=""), lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, ""))]
-            )
-        gc.freeze()
+        for isa_name in dict.fromkeys((self.isa_name, *ASSEMBLY.values())):
+            self._prepare(Assembly("", "", isa_name))
+        self._prepare(PtxText("", ""))
+
+    def _prepare(self, text: Text) -> None:
+        """Get ready for a text; who needs the same meanwhile waits for it."""
+        with self._preparing, no_collections():
+            text.prepare()
+            gc.freeze()
+
+    async def ready(self, uri: str, text: Text) -> bool:
+        """Get ready for a text in another thread, and wait a moment for it; returns whether it has come to its end."""
+        if uri not in self._ready:
+            preparation = asyncio.ensure_future(asyncio.to_thread(self._prepare, text))
+            done, _ = await asyncio.wait([preparation], timeout=WAIT)
+            if not done:
+                return False
+            preparation.result()
+            self._ready.add(uri)
+        return True
 
     def closed(self, uri: str) -> None:
         """Forget a document, and what was wrong with it."""
@@ -107,11 +112,11 @@ class Server(LanguageServer):
         if (check := self._checks.pop(uri, None)) is not None:
             check.cancel()
         self._texts.pop(uri, None)
+        self._ready.discard(uri)
         self._publish(uri, None, [])
 
     async def _check(self, uri: str) -> None:
         """Say what is wrong with a document, as often as it has changed meanwhile."""
-        await self.prepared()
         while uri in self._changed:
             await asyncio.sleep(PAUSE)
             self._changed.discard(uri)
@@ -126,17 +131,29 @@ class Server(LanguageServer):
         """
         uri, version = document.uri, document.version
         steps = text.check()
-        said, found = list[Diagnostic](), list[Diagnostic]()
-        while (further := await asyncio.to_thread(_next, steps, uri not in self._met)) is not None:
+        said: list[Diagnostic] | None = None
+        found = list[Diagnostic]()
+        pause = text.pause
+        while (further := await self._step(steps, uri, text.pause > pause)) is not None:
             if uri in self._changed:
                 return
             found = further
-            if len(found) > len(said):
+            if pause or len(found) > len(said or []):
                 said = found
                 self._publish(uri, version, self._diagnostics(document, found))
-        if uri not in self._changed and (found != said or not found):
+            await asyncio.sleep(pause)
+            pause = 0.0
+        if uri not in self._changed and found != said:
             self._publish(uri, version, self._diagnostics(document, found))
         self._met.add(uri)
+
+    async def _step(self, steps: Iterator[list[Diagnostic]], uri: str, is_long: bool) -> list[Diagnostic] | None:
+        """Go on with a check by a step in another thread; the end of a long one is not waited for after a change."""
+        step = asyncio.ensure_future(asyncio.to_thread(_next, steps, uri not in self._met))
+        while is_long and not (await asyncio.wait([step], timeout=PAUSE))[0]:
+            if uri in self._changed:
+                return []
+        return await step
 
     def _publish(self, uri: str, version: int | None, found: list[lsp.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
@@ -196,7 +213,7 @@ def _text(document: TextDocument, isa_name: str, earlier: Text | None) -> Text |
             return Text()
         return PythonText(source, path, earlier if isinstance(earlier, PythonText) else None)
     if (language := ENDINGS.get(ending)) is not None:
-        return SourceText(source, path, language)
+        return SourceText(source, path, language, earlier if isinstance(earlier, SourceText) else None)
     return None
 
 
@@ -211,8 +228,11 @@ def _register(server: Server) -> None:
         return None if at is None else (*found, *at)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
-    def opened(params: lsp.DidOpenTextDocumentParams) -> None:
-        server.changed(params.text_document.uri)
+    async def opened(params: lsp.DidOpenTextDocumentParams) -> None:
+        uri = params.text_document.uri
+        server.changed(uri)
+        if (found := server.text(uri)) is not None:
+            await server.ready(uri, found[1])
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def changed(params: lsp.DidChangeTextDocumentParams) -> None:
@@ -237,11 +257,11 @@ def _register(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["$", "."]))
     async def completion(params: lsp.CompletionParams) -> lsp.CompletionList:
-        known = await server.prepared(WAIT)
         found = server.text(params.text_document.uri)
         if found is None:
             return lsp.CompletionList(False, [])
         document, text = found
+        known = await server.ready(document.uri, text)
         if known:
             words = text.completions(*server.place_of(document, params.position))
         else:  # the editor asks again when the next character is typed

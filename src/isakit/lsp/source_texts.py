@@ -1,27 +1,106 @@
-"""Kernels in CUDA C and OpenCL C, and shaders, while they are written: what is wrong with them."""
+"""Kernels in CUDA C and OpenCL C, and shaders, while they are written."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from isakit.errors import CompileError, Diagnostic, IsakitError
-from isakit.lsp.texts import LARGEST, Text
+from isakit.lsp.c_names import CNames
+from isakit.lsp.texts import LARGEST, Completion, Hover, KnownName, Text
 from isakit.programs.sources import SHADER_ENDINGS
+
+_WORDS = (
+    "break case char const continue default do double else enum extern float for if int long return short signed "
+    "sizeof static struct switch typedef union unsigned void volatile while"
+)
+_SHADER_WORDS = "break const continue discard do else false for if in inout out return struct true uniform void while"
+_KEYWORDS = {
+    "cuda": f"{_WORDS} bool class false inline namespace size_t template this true typename using",
+    "opencl": f"{_WORDS} bool false inline true __kernel __global __constant __local __private kernel global local",
+    "cg": f"{_SHADER_WORDS} static",
+    "glsl": f"{_SHADER_WORDS} attribute highp layout lowp mediump precision varying",
+}
+
+
+PAUSE = 0.4
+"""Seconds without a change after which a text is compiled whose types have been checked."""
 
 
 class SourceText(Text):
-    """A text in a language of `programs.sources`; files that it includes are found where it lies."""
+    """A text in a language of `programs.sources`; files that it includes are found where it lies.
 
-    def __init__(self, text: str, path: str, language: str) -> None:
-        self._text, self._path, self._language = text, path, language
+    `earlier` is the text before a change: what is known of its kernels is kept.
+    """
+
+    def __init__(self, text: str, path: str, language: str, earlier: SourceText | None = None) -> None:
+        self._text, self._path, self.language = text, path, language
+        self.pause = PAUSE
+        self._includes = re.search(r"(?m)^[ \t]*#[ \t]*include\b", text) is not None
+        self._good: set[str] = set() if earlier is None else earlier._good
+        self._names: CNames | None = None
+
+    @property
+    def names(self) -> CNames:
+        """Return the names in the text."""
+        if self._names is None:
+            self._names = CNames(self._text if len(self._text) <= LARGEST else "")
+        return self._names
+
+    def prepare(self) -> None:
+        """Read what the language knows without a declaration: half a second for CUDA C."""
+        self._known()
+
+    def _known(self) -> dict[str, KnownName]:
+        from isakit.lsp.c_functions import c_names
+        from isakit.lsp.shader_functions import shader_names
+
+        return shader_names(self.language) if self.language in ("cg", "glsl") else c_names(self.language)
+
+    def hover(self, line: int, column: int) -> Hover | None:
+        """Return the declaration of a name; of one that the language has, what it becomes, too."""
+        word = self.names.word_at(line, column)
+        if word is None:
+            return None
+        at = column - (self.names.column(line, column) - word.start())
+        if (found := self.names.at(line, column)) is not None:
+            d = found[0]
+            text = f"```c\n{self.names.declaration(d)}\n```\n{d.kind}, line {d.place.line}"
+        elif (known := self._known().get(word[0])) is not None and not self.names.is_access(word.start()):
+            text = "\n".join(["```c", *known.spellings, "```"])
+            if known.becomes:
+                text += f"\n\n```c\n{known.becomes}\n```" if known.kind == "function" else f"\n\n{known.becomes}"
+            if self.language in ("cg", "glsl") and known.kind == "function":
+                from isakit.lsp.shader_functions import instructions
+
+                if shown := instructions(self.language, word[0]):
+                    text += f"\n\n```\n{shown}\n```"
+        else:
+            return None
+        return Hover(text, at, len(word[0]))
+
+    def completions(self, line: int, column: int) -> list[Completion]:
+        """Return the members of structures behind a point, else the names that can be used, the language's too."""
+        names = self.names
+        offset = names.column(line, column)
+        if names.is_inside_comment(offset):
+            return []
+        if names.is_access(names.word_start(offset)):
+            found = dict.fromkeys(d.name for d in names.members())
+            axes = ("x", "y", "z", "w")
+            return [Completion(n, "variable", "member") for n in dict.fromkeys((*found, *axes))]
+        own = {d.name: Completion(d.name, d.kind, names.declaration(d)) for d in reversed(names.visible(line))}
+        of_language = [Completion(n, k.kind, k.spellings[0]) for n, k in self._known().items() if n not in own]
+        words = [Completion(w, "word") for w in _KEYWORDS[self.language].split()]
+        return [*reversed(own.values()), *of_language, *words]
 
     def check(self) -> Iterator[list[Diagnostic]]:
         """Compile the text: a shader's language is looked at first, its program then."""
         if len(self._text) > LARGEST:
             return
-        steps = self._shader() if self._language in SHADER_ENDINGS.values() else self._kernels()
+        steps = self._shader() if self.language in SHADER_ENDINGS.values() else self._kernels()
         try:
             for found in steps:
                 yield self._here(found)
@@ -43,21 +122,46 @@ class SourceText(Text):
         stage = stage_of(self._path, self._text)
         resolver = beside(self._path, [])
         for s in STAGES if stage is None else (stage,):
-            front_end(self._text, stage=s, language=self._language, path=self._path, resolver=resolver)
+            front_end(self._text, stage=s, language=self.language, path=self._path, resolver=resolver)
             yield []
         for s in STAGES if stage is None else (stage,):
-            compile_shader(self._text, stage=s, language=self._language, path=self._path, resolver=resolver)
+            compile_shader(self._text, stage=s, language=self.language, path=self._path, resolver=resolver)
             yield []
 
     def _kernels(self) -> Iterator[list[Diagnostic]]:
+        """Compile the kernels of which it is not known that nothing is wrong with them.
+
+        Known are those of the same PTX, except for lines: the chips' part of compiling takes most of the time.
+        """
         from isakit.compile.c import compile_c
+        from isakit.compile.c.clang import check_c
         from isakit.compile.driver import CompileOptions, compile_in_steps
+        from isakit.lsp.ptx_texts import kernels_apart
 
         folder = os.path.dirname(os.path.abspath(self._path))
-        ptx = compile_c(self._path, self._text, self._language, [f"-I{folder}"] if Path(folder).is_dir() else [])
+        options = [f"-I{folder}"] if self._includes and Path(folder).is_dir() else []
+        check_c(self._path, self._text, self.language, options)
         yield []
-        for compiled in compile_in_steps(ptx, CompileOptions(path=self._path, origin=self._text)):
+        ptx = compile_c(self._path, self._text, self.language, options)
+        yield []
+        apart = kernels_apart(ptx)
+        shown, new = ptx, dict[str, str]()
+        if apart is not None:
+            outside = _without_lines(apart.outside)
+            keys = {name: f"{outside}\0{_without_lines(text)}" for name, text in apart.kernels.items()}
+            self._good &= set(keys.values())
+            new = {name: key for name, key in keys.items() if key not in self._good}
+            shown = apart.without(keys.keys() - new.keys())
+        for compiled in compile_in_steps(shown, CompileOptions(path=self._path, origin=self._text)):
+            self._good |= {key for name, key in new.items() if name in compiled.module.kernels}
             yield compiled.diagnostics
+
+
+_LINES = re.compile(r"(?m)^\s*(?:\.loc|\.file|//)[^\n]*\n")
+
+
+def _without_lines(ptx: str) -> str:
+    return _LINES.sub("", ptx)
 
 
 __all__ = ["SourceText"]

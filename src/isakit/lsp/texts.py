@@ -44,6 +44,20 @@ class Definition(NamedTuple):
     section: int
 
 
+class KnownName(NamedTuple):
+    """A name that a language has without a declaration.
+
+    Attributes:
+        kind: as that of a `Definition`, or `type`.
+        spellings: how it is declared, or would be.
+        becomes: its body or meaning, if that can be told.
+    """
+
+    kind: str
+    spellings: tuple[str, ...]
+    becomes: str = ""
+
+
 class Names(Protocol):
     """The names of a text."""
 
@@ -86,7 +100,13 @@ NO_NAMES = NoNames()
 
 
 class Text:
-    """A text in a language of which only mistakes are told."""
+    """A text in a language of which only mistakes are told.
+
+    Attributes:
+        pause: seconds without a change after which a check goes on behind its first step.
+    """
+
+    pause: float = 0.0
 
     @property
     def names(self) -> Names:

@@ -143,23 +143,24 @@ def test_an_instruction_is_explained_where_the_text_does_not_assemble() -> None:
 
 
 def test_names_are_offered_while_the_words_of_instruction_sets_are_collected(monkeypatch: pytest.MonkeyPatch) -> None:
-    from isakit.lsp.server import Server
-
     go_on = threading.Event()
-    monkeypatch.setattr(Server, "prepare", lambda _: go_on.wait(PATIENCE))
-    monkeypatch.setattr(Server, "start_io", lambda _: None)
+    prepare = Assembly.prepare
+
+    def held_up(self: Assembly) -> None:
+        assert go_on.wait(PATIENCE)
+        prepare(self)
+
+    monkeypatch.setattr(Assembly, "prepare", held_up)
 
     async def steps(document: Document) -> None:
-        document.server.serve()
         try:
             first = await document.ask("completion", lsp.CompletionParams, 2, 4)
             assert first.is_incomplete
             assert [i.label for i in first.items] == ["L0"]
         finally:
             go_on.set()
-        await document.server.prepared()
-        then = await document.ask("completion", lsp.CompletionParams, 2, 4)
-        assert not then.is_incomplete
+        while (then := await document.ask("completion", lsp.CompletionParams, 2, 4)).is_incomplete:
+            pass
         assert {"L0", "$r"} <= {i.label for i in then.items}
 
     with_document(".isa tesla gt200\nL0: mov b32 $r1 $r2\nbra L0\n", "file:///k.s", steps)

@@ -29,7 +29,7 @@ _CALLS = {
     **dict.fromkeys(("enumerate", "zip", "map", "filter"), _LOOP),
     "input": "pass it as an argument", "open": "pass the data as an array",
 }  # fmt: skip
-_KNOWN = (
+KNOWN = (
     "cuda.syncthreads", "cuda.grid", "cuda.gridsize", "cuda.threadfence", "cuda.atomic.add", "cuda.atomic.max",
     "cuda.atomic.min", "cuda.atomic.cas", "cuda.atomic.exch", "cuda.shared.array", "cuda.local.array",
     "cuda.syncthreads_count", "cuda.threadIdx.x", "cuda.threadIdx.y", "cuda.threadIdx.z", "cuda.blockIdx.x",
@@ -37,6 +37,7 @@ _KNOWN = (
     "math.sqrt", "math.exp", "math.log", "math.sin", "math.cos", "math.tan", "math.pow", "math.floor", "math.ceil",
     "math.fabs", "math.atan2",
 )  # fmt: skip
+"""Names that are written in kernels most, in numba's spelling."""
 
 
 def instead(node: ast.AST) -> tuple[str, ...]:
@@ -53,4 +54,4 @@ def for_call(shown: str) -> tuple[str, ...]:
 
 def for_name(shown: str, own: tuple[str, ...]) -> tuple[str, ...]:
     """Return which names an unknown one may stand for, those of the kernel's `own` variables among them."""
-    return did_you_mean(shown, (*own, *_KNOWN))
+    return did_you_mean(shown, (*own, *KNOWN))

@@ -20,6 +20,10 @@ Resolver = Callable[[str, str], tuple[str, str]]
 """Finds an included file: its name and the path of the file that asks to its path and text. Raises OSError."""
 
 
+REST = "__VA_ARGS__"
+"""The parameter that takes all further arguments, as C has it and HLSL does."""
+
+
 class Macro(NamedTuple):
     """A macro: its parameters (None: an object-like one) and its replacement."""
 
@@ -56,7 +60,7 @@ class Preprocessor:
         self, sources: ShaderSources, defines: Mapping[str, str], resolver: Resolver | None = None, glsl: bool = False
     ) -> None:
         self.sources, self.resolver = sources, resolver
-        self.es = glsl and "GL_ES" not in defines
+        self.glsl, self.es = glsl, glsl and "GL_ES" not in defines
         self.macros: dict[str, Macro] = {}
         self.out = Preprocessed([])
         self.conditions: list[tuple[Token, bool, bool]] = []
@@ -193,6 +197,10 @@ class Preprocessor:
             names: list[str] = []
             at = 1
             while at < len(rest) and rest[at].kind != ")":
+                if not self.glsl and [t.kind for t in rest[at : at + 4]] == [".", ".", ".", ")"]:
+                    names.append(REST)
+                    at += 3
+                    continue
                 if rest[at].kind != "word" or rest[at].text in names:
                     raise ShadingError(rest[at].pos, "a parameter's name was expected", len(rest[at].text))
                 names.append(rest[at].text)
@@ -308,6 +316,7 @@ class Preprocessor:
             return None
         todo.pop()
         given: list[list[Token]] = [[]]
+        has_rest = REST in macro.parameters
         depth = 0
         while True:
             if not todo:
@@ -316,12 +325,14 @@ class Preprocessor:
             if t.kind == ")" and not depth:
                 break
             depth += (t.kind == "(") - (t.kind == ")")
-            if t.kind == "," and not depth:
+            if t.kind == "," and not depth and not (has_rest and len(given) == len(macro.parameters)):
                 given.append([])
             else:
                 given[-1].append(t)
         if not macro.parameters and given == [[]]:
             given = []
+        if has_rest and len(given) == len(macro.parameters) - 1:
+            given.append([])
         if len(given) != len(macro.parameters):
             raise ShadingError(
                 name.pos, f"`{name.text}` takes {len(macro.parameters)} arguments, not {len(given)}", len(name.text)
