@@ -148,10 +148,14 @@ def test_a_program_that_is_ended_while_it_stands_leaves_nothing(
 
 
 @pytest.mark.parametrize("flags", [("-fsanitize=address,undefined",)])
-def test_the_library_is_clean_under_sanitizers(tmp_path: Path, flags: tuple[str, ...]) -> None:
+def test_the_library_is_clean_under_sanitizers(
+    tmp_path: Path, flags: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A client in C makes good and bad calls of the node; address and undefined-behaviour sanitizers watch."""
+    from isakit.hosts.drm import protocol
     from isakit.hosts.drm.card_settings import CardSettings
     from isakit.hosts.drm.chips import chip_named
+    from isakit.hosts.drm.kernel import Client
     from isakit.hosts.drm.report import Report
     from isakit.hosts.drm.server import DrmServer
     from isakit.hosts.drm.session import SOCKET_VARIABLE
@@ -168,8 +172,17 @@ def test_the_library_is_clean_under_sanitizers(tmp_path: Path, flags: tuple[str,
     if built.returncode and "sanitize" in built.stderr:
         pytest.skip("the compiler has no sanitizers")
     assert built.returncode == 0, built.stderr
+    told: list[tuple[int, ...]] = []
+    mapping = Client.mapping
+    monkeypatch.setattr(
+        Client, "mapping", lambda c, payload: (told.append(protocol.MAPPING.unpack(payload)), mapping(c, payload))[1]
+    )
     server = DrmServer(chip_named("a0"), Report(), CardSettings())
     env = {**os.environ, SOCKET_VARIABLE: str(server.path), "ASAN_OPTIONS": "detect_leaks=0"}
     done = subprocess.run([client], env=env, capture_output=True, text=True, timeout=PATIENCE)
     server.close()
     assert (done.returncode, done.stdout.strip()) == (0, "all as expected"), done.stdout + done.stderr
+    assert [(is_mapped, offset, count) for is_mapped, _, offset, count in told] == [
+        (1, 0, 0x20000), (1, 0, 0x1000), (0, 0, 0x1000), (0, 0, 0x20000)
+    ]  # fmt: skip
+    assert (told[0][1], told[1][1]) == (told[3][1], told[2][1])

@@ -82,6 +82,11 @@ int main(void)
     uint32_t *map = mmap(NULL, new.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)new.map_handle);
     CHECK(map != MAP_FAILED);
     map[0] = 0x12345678;
+    void *again = mmap(NULL, 0x1000, PROT_READ, MAP_SHARED, other, (off_t)new.map_handle);
+    CHECK(again != MAP_FAILED && *(uint32_t *)again == 0x12345678 && munmap(again, 0x1000) == 0);
+    void *anything = mmap(NULL, 0x1000, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(anything != MAP_FAILED && munmap(anything, 0x1000) == 0);
+    CHECK(mmap(NULL, 0, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == EINVAL);
     CHECK(ioctl(fd, GEM_NEW, NULL) == -1 && errno == EFAULT);
     CHECK(ioctl(fd, _IOWR('d', 0x99, uint64_t), text) == -1 && errno == EINVAL);
     CHECK(ioctl(fd, _IOWR('x', 0x80, uint64_t), text) == -1 && errno == ENOTTY);
@@ -99,6 +104,8 @@ int main(void)
     CHECK(access("/dev/dri/renderD128", R_OK) == 0 && access("/nowhere", R_OK) == -1);
     pid_t child = fork();
     if (child == 0) { /* the parent's node does not work here, one of its own does */
+        if (mmap(NULL, new.size, PROT_READ, MAP_SHARED, fd, (off_t)new.map_handle) != MAP_FAILED || errno != ENODEV)
+            _exit(1);
         struct gem_new mine = {.domain = 2, .size = 0x10000};
         int own = open("/dev/dri/renderD128", O_RDWR);
         _exit(own < 0 || ioctl(own, GEM_NEW, &mine) != 0 || mine.handle != 1);

@@ -16,7 +16,7 @@ from isakit.hosts.drm.engines.copy import CopyEngine
 from isakit.hosts.drm.engines.eng2d import Engine2D
 from isakit.hosts.drm.engines.eng3d import Engine3D
 from isakit.hosts.drm.fifo import Fifo, FifoError
-from isakit.hosts.drm.memory import BASE, GpuFault, VideoMemory
+from isakit.hosts.drm.memory import GpuFault, VideoMemory
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.tables import TABLES
 
@@ -68,8 +68,6 @@ class Channel:
                 self.report.fault(f"fifo: nothing is bound to subchannel {subchannel}")
                 return
             engine = self.engine3d
-        if engine is not self.engine3d:
-            self.memory.touch()
         try:
             engine.write(method, data, increment)
         except NotModelled as e:
@@ -104,13 +102,11 @@ class Channel:
         Raises GpuFault for a segment outside of memory.
         """
         self.failed = False
-        self.memory.touch()  # the program may have written anything since the push before
+        self.memory.touch_mapped()
         for address, count in segments:
-            data = self.memory.view(address, count & ~3, "push")
-            start = address - BASE
-            words = self.memory.words[start >> 2 : (start + len(data)) >> 2] if not start & 3 else data.view(np.uint32)
+            words = self.memory.view(address, count & ~3, "push").view(np.uint32).copy()
             try:
-                self._fifo.segment(words.copy())
+                self._fifo.segment(words)
             except FifoError as e:
                 self.report.fault(f"fifo: {e}")
                 self._fifo.reset()

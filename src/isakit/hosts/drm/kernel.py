@@ -63,7 +63,7 @@ class Client:
     ) -> None:
         self.on_channel = on_channel
         self.chip, self.report, self.settings, self.recorder, self.dump = chip, report, settings, recorder, dump
-        self.memory = VideoMemory()
+        self.memory = VideoMemory(mappings_known=True)
         self.channels: dict[int, Channel] = {}
         self.cancelled = False
         self.classes: dict[int, int] = {}
@@ -142,6 +142,18 @@ class Client:
             return -errno.EFAULT, b""
         self.report.count("frames shown")
         return 0, shown
+
+    def mapping(self, payload: bytes) -> tuple[int, bytes]:
+        """Note that the program has mapped bytes of the memory, or no longer has: (status, nothing)."""
+        try:
+            kind, place, offset, count = protocol.MAPPING.unpack(payload)
+        except struct.error:
+            return -errno.EINVAL, b""
+        if kind:
+            self.memory.add_mapping(place, offset, count)
+        else:
+            self.memory.remove_mapping(place, count)
+        return 0, b""
 
     # --- the card -----------------------------------------------------------------------------------------------------
     def capability(self, a: bytearray) -> int:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import errno
 import os
 from bisect import bisect_right, insort
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -23,8 +24,12 @@ FILE_BYTES = 3 << 30
 PAGE = 0x10000
 """Objects begin at multiples of this and take whole ones of it. Source: [nv50] "Memory"."""
 MOST_OBJECTS = 1 << 16
-MOST_WRITTEN = 32
-"""Places that are remembered one by one as written, before everything counts as changed."""
+MOST_WRITTEN = 16
+"""Places of an object that are remembered one by one as written, before all of it counts as changed."""
+MOST_MAPPINGS = 1 << 12
+"""Mappings of the program that are told apart."""
+MOST_DEFERRED = 16
+"""Stores that wait for somebody to want them."""
 
 
 class GpuFault(IsakitError):
@@ -37,7 +42,11 @@ class GpuFault(IsakitError):
 
 @dataclass
 class MemoryObject:
-    """A buffer: `address` on the card, `size` in bytes, and how the program described it."""
+    """A buffer: `address` on the card, `size` in bytes, and how the program described it.
+
+    Attributes: `mapped`: the program has it among its own memory, or may have; `changed`: the moment from which on
+    `written` says what was written when, by first byte and the one after the last.
+    """
 
     handle: int
     address: int
@@ -45,6 +54,9 @@ class MemoryObject:
     domain: int
     tile_mode: int
     tile_flags: int
+    mapped: bool = True
+    changed: int = 0
+    written: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
 
     @property
     def offset(self) -> int:
@@ -55,34 +67,40 @@ class MemoryObject:
 class VideoMemory:
     """The memory of one process.
 
-    Attributes: `descriptor` of the file, negative for memory of this process only; `bytes` u8 and `words` u32: all
-    of it; `objects`: handle -> object.
+    Args:
+        size: in bytes.
+        mappings_known: `add_mapping` tells what the program maps, and it sees nothing else; else it may see all of it.
 
-    What was made of its bytes can be kept while they are `unchanged` since a `mark`. The program writes them at any
-    time between pushes; while a push is executed, engines say what they write.
+    Attributes: `descriptor` of the file, negative for memory of this process only; `objects`: handle -> object.
+
+    What was made of its bytes can be kept while they are `unchanged` since a `mark`. The program writes what it has
+    mapped at any time between pushes; engines say what they write. They may `defer` that, and whoever looks at the
+    bytes has it done.
     """
 
-    def __init__(self, size: int = FILE_BYTES) -> None:
-        self.size = size
+    def __init__(self, size: int = FILE_BYTES, mappings_known: bool = False) -> None:
+        self.size, self.mappings_known = size, mappings_known
         self.descriptor, self.map = memory_file("isakit-card", size)
-        self.bytes: Array = np.frombuffer(self.map, np.uint8)
-        self.words: Array = self.bytes.view(np.uint32)
+        self._bytes: Array = np.frombuffer(self.map, np.uint8)
         self.objects: dict[int, MemoryObject] = {}
         self._starts: list[int] = []
         self._at: dict[int, MemoryObject] = {}
         self._free: list[tuple[int, int]] = [(0, size)]
         self._next = 1
-        self._epoch = self._writes = 0
-        self._written: dict[tuple[int, int], int] = {}
+        self._now = 1
+        self._all_changed = self._mapped_changed = 0
+        self._deferred: dict[Callable[[], None], tuple[int, int]] = {}
+        self._mappings: list[tuple[int, int, int]] = []
 
     def close(self) -> None:
         """Give the file back; its pages go when the program has unmapped them too."""
-        if not self.bytes.size:
+        if not self._bytes.size:
             return
         if self.descriptor >= 0:
             os.close(self.descriptor)
         self.descriptor = -1
-        self.bytes = self.words = np.empty(0, np.uint8)
+        self._deferred.clear()
+        self._bytes = np.empty(0, np.uint8)
         kept_launches.forget()
         close_mapping(self.map)
 
@@ -98,7 +116,9 @@ class VideoMemory:
         start = self._take(room, max(align, PAGE), offset)
         handle = self._next
         self._next += 1
-        made = MemoryObject(handle, BASE + start, room, domain, tile_mode, tile_flags)
+        seen = not self.mappings_known or any(a < start + room and start < b for _, a, b in self._mappings)
+        self._now += 1
+        made = MemoryObject(handle, BASE + start, room, domain, tile_mode, tile_flags, seen, self._now)
         self.objects[handle] = self._at[made.address] = made
         insort(self._starts, made.address)
         return made
@@ -119,9 +139,10 @@ class VideoMemory:
         gone = self.objects.pop(handle, None)
         if gone is None:
             raise OSError(errno.ENOENT, "no such memory object")
+        self.settle(gone.address, gone.size)
         del self._at[gone.address]
         self._starts.remove(gone.address)
-        os_punch(self.descriptor, gone.offset, gone.size, self.bytes)
+        os_punch(self.descriptor, gone.offset, gone.size, self._bytes)
         holes = sorted([*self._free, (gone.offset, gone.size)])
         joined: list[tuple[int, int]] = []
         for start, length in holes:
@@ -144,44 +165,127 @@ class VideoMemory:
         found = self.object_at(address)
         return 0 if found is None else found.address + found.size - address
 
+    # --- what the program sees ----------------------------------------------------------------------------------------
+    def add_mapping(self, place: int, offset: int, count: int) -> None:
+        """Let the program see bytes of the file, at a place of its own memory."""
+        self._mappings.append((place, offset, offset + count))
+        if len(self._mappings) > MOST_MAPPINGS:  # it may see everything
+            offset, count, self.mappings_known = 0, self.size, False
+            self._mappings.clear()
+        self.settle(BASE + offset, count)
+        for o in self.objects.values():
+            if o.offset < offset + count and offset < o.offset + o.size:
+                o.mapped = True
+
+    def remove_mapping(self, place: int, count: int) -> None:
+        """Note that the program sees a mapping no longer, if all of it is meant; objects count as mapped all the same.
+
+        What is made where they were is not.
+        """
+        self._mappings = [m for m in self._mappings if m[0] != place or m[2] - m[1] != count]
+
     # --- what has changed ---------------------------------------------------------------------------------------------
     def touch(self) -> None:
         """Count everything as changed: the program, or an engine that does not say what, may have written it."""
-        self._epoch += 1
-        self._written.clear()
+        self.settle_all()
+        self._now += 1
+        self._all_changed = self._now
+
+    def touch_mapped(self) -> None:
+        """Count everything as changed that the program sees: it may have written it."""
+        self._now += 1
+        self._mapped_changed = self._now
 
     def wrote(self, address: int, count: int) -> None:
-        """Count the bytes at an address as changed."""
-        self._writes += 1
-        self._written[address, address + count] = self._writes
-        if len(self._written) > MOST_WRITTEN:
-            self.touch()
+        """Count the bytes at an address, all in one object, as changed."""
+        self._now += 1
+        o = self.object_at(address)
+        if o is not None:
+            o.written[address, address + count] = self._now
+            if len(o.written) > MOST_WRITTEN:
+                o.changed = self._now
+                o.written.clear()
 
-    def mark(self) -> tuple[int, int]:
+    def mark(self) -> int:
         """Return this moment, for `unchanged`."""
-        return self._epoch, self._writes
+        return self._now
 
-    def unchanged(self, mark: tuple[int, int], address: int, count: int) -> bool:
-        """Return whether nothing has written the bytes at an address since a moment."""
-        epoch, writes = mark
-        if epoch != self._epoch:
+    def unchanged(self, mark: int, address: int, count: int) -> bool:
+        """Return whether nothing has written the bytes at an address, all in one object, since a moment."""
+        if self._deferred:
+            self.settle(address, count)
+        if mark == self._now:
+            return True
+        o = self.object_at(address)
+        if o is None or address + count > o.address + o.size or mark < max(o.changed, self._all_changed):
             return False
-        return writes == self._writes or not any(
-            when > writes and start < address + count and address < end for (start, end), when in self._written.items()
+        if o.mapped and mark < self._mapped_changed:
+            return False
+        return not any(
+            when > mark and start < address + count and address < end for (start, end), when in o.written.items()
         )
 
+    # --- stores that wait ---------------------------------------------------------------------------------------------
+    def defer(self, address: int, count: int, store: Callable[[], None]) -> bool:
+        """Let `store` write bytes at an address when somebody looks at them; returns false if it did so at once.
+
+        It does where the program sees them, and where another store to some of them waits, which goes first.
+        """
+        o = self.object_at(address)
+        overlapping = any(a < address + count and address < b for a, b in self._deferred.values())
+        if o is None or o.mapped or overlapping:
+            self.settle(address, count)
+            store()
+            return False
+        self._deferred[store] = address, address + count
+        if len(self._deferred) > MOST_DEFERRED:
+            oldest = next(iter(self._deferred))
+            del self._deferred[oldest]
+            oldest()
+        return True
+
+    def settle(self, address: int, count: int) -> None:
+        """Do what waits to be stored at an address."""
+        for store, (start, end) in list(self._deferred.items()):
+            if start < address + count and address < end and self._deferred.pop(store, None):
+                store()
+
+    def settle_all(self) -> None:
+        """Do everything that waits to be stored."""
+        while self._deferred:
+            self._deferred.popitem()[0]()
+
     # --- accesses -------------------------------------------------------------------------------------------------
+    @property
+    def bytes(self) -> Array:
+        """All of it, u8."""
+        self.settle_all()
+        return self._bytes
+
+    @property
+    def words(self) -> Array:
+        """All of it, u32."""
+        return self.bytes.view(np.uint32)
+
     def view(self, address: int, count: int, what: str = "access") -> Array:
         """Return the bytes at an address, to read or write. Raises GpuFault."""
+        if self._deferred:
+            self.settle(address, count)
         found = self.object_at(address)
         if count < 0 or count > (0 if found is None else found.address + found.size - address):
             raise GpuFault(address, count, what)
         start = address - BASE
-        return self.bytes[start : start + count]
+        return self._bytes[start : start + count]
 
     def read_words(self, address: int, count: int, what: str = "access") -> Array:
         """Return a copy of 32-bit words at any address. Raises GpuFault."""
         return np.frombuffer(self.view(address, 4 * count, what).tobytes(), np.uint32)
+
+    def write_file(self, offset: int, data: bytes) -> None:
+        """Store bytes as the program does in its mapping, wherever objects are."""
+        self.settle(BASE + offset, len(data))
+        self._bytes[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
+        self.wrote(BASE + offset, len(data))
 
     def write_words(self, address: int, words: Array | list[int], what: str = "access") -> None:
         """Store 32-bit words. Raises GpuFault."""

@@ -12,7 +12,7 @@ from enum import IntEnum
 
 from isakit.errors import HostError
 
-VERSION = 2
+VERSION = 3
 MOST_BYTES = 1 << 20
 """Bytes of a request that are read; the largest the library sends is about 55,000."""
 
@@ -24,12 +24,15 @@ class Opcode(IntEnum):
     IOCTL = 2
     PUSHBUF = 3
     PICTURE = 4
+    MAPPING = 5
 
 
 REQUEST = struct.Struct("<IIQ")
 """op, ioctl request number, bytes that follow."""
 PICTURE = struct.Struct("<IIII")
 """Of a picture that is shown: the handle of its memory object, bytes of a row, rows, bytes between rows."""
+MAPPING = struct.Struct("<QQQQ")
+"""Of memory that is mapped (1) or no longer (0): that, the program's address, offset in the memory file, bytes."""
 REPLY = struct.Struct("<iI")
 """status (0 or more, or a negated errno), bytes that follow."""
 HELLO = struct.Struct("<II")

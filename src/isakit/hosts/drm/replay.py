@@ -61,7 +61,7 @@ def _memory(path: Path) -> VideoMemory:
     """Return memory for a capture: a whole card's where only what is written is taken, else what the capture uses."""
     size = FILE_BYTES if SPARSE else capture.extent(path)
     try:
-        return VideoMemory(size)
+        return VideoMemory(size, mappings_known=True)
     except OSError as e:
         raise HostError(f"no {size >> 20} MiB of addresses for the card's memory: {e.strerror}") from None
 
@@ -132,7 +132,7 @@ class Replay:
             if found is not None:
                 self._freed.append(found)
         elif r.kind == "write":
-            self.memory.bytes[r.numbers[0] : r.numbers[0] + len(r.data)] = np.frombuffer(r.data, np.uint8)
+            self.memory.write_file(r.numbers[0], r.data)
         elif r.kind == "object":
             self._classes[r.numbers[0]] = r.numbers[1]
         elif r.kind == "channel":

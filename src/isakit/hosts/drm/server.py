@@ -164,6 +164,8 @@ class DrmServer:
                     status, back = client.pushbuf(payload)
                 elif op == Opcode.PICTURE:
                     status, back = client.picture(payload)
+                elif op == Opcode.MAPPING:
+                    status, back = client.mapping(payload)
                 else:
                     return
                 protocol.reply(connection, status, back)

@@ -74,6 +74,28 @@ def test_a_process_that_ends_leaves_no_descriptor_and_no_memory(server: DrmServe
     assert until(lambda: cards_mapped() <= mapped)
 
 
+def test_a_program_says_what_it_maps(server: DrmServer) -> None:
+    connection, file = greeted(server)
+    (client,) = server.clients
+    made = client.memory.allocate(1 << 16, 1)
+
+    def tell(payload: bytes) -> int:
+        connection.sendall(request(Opcode.MAPPING, payload))
+        status, length = protocol.REPLY.unpack(protocol.received(connection, protocol.REPLY.size))
+        assert not length
+        return status
+
+    assert tell(protocol.MAPPING.pack(1, 0x7000_0000, made.offset + made.size, 4096)) == 0
+    assert not made.mapped
+    assert tell(protocol.MAPPING.pack(1, 0x7001_0000, made.offset, 4096)) == 0
+    assert made.mapped
+    for k in (0, 1):  # what no program has
+        assert tell(protocol.MAPPING.pack(k, 0, (1 << 64) - 1, (1 << 64) - 1)) == 0
+    assert tell(b"short") == -errno.EINVAL
+    os.close(file)
+    connection.close()
+
+
 def test_silent_connections_do_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("isakit.hosts.drm.server.GREETING_SECONDS", 10 * PATIENCE)
     server = DrmServer(chip_named("a0"), Report(), CardSettings())

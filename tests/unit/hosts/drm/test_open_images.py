@@ -10,7 +10,7 @@ from isakit.graphics.raster import Bounds
 from isakit.hosts.drm.engines import images
 from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, OpenColor, OpenImages, unpacked
 from isakit.hosts.drm.engines.images import Images
-from isakit.hosts.drm.memory import BASE, VideoMemory
+from isakit.hosts.drm.memory import BASE, MOST_DEFERRED, GpuFault, VideoMemory
 from isakit.hosts.drm.surface import Surface
 from isakit.texture.headers import pack, unpack
 from isakit.texture.texture import Texture
@@ -18,8 +18,8 @@ from isakit.texture.texture import Texture
 WIDTH, HEIGHT = 53, 37
 
 
-def surface(nbytes: int, pitch: int, block_y: int) -> Surface:
-    memory = VideoMemory(1 << 20)
+def surface(nbytes: int, pitch: int, block_y: int, mappings_known: bool = False) -> Surface:
+    memory = VideoMemory(1 << 20, mappings_known)
     made = memory.allocate(1 << 18, 1)
     memory.view(made.address, made.size)[:] = np.random.default_rng(nbytes).integers(0, 256, made.size, np.uint8)
     return Surface(memory, made.address, WIDTH * nbytes, HEIGHT, pitch=pitch, block_y=block_y)
@@ -136,6 +136,115 @@ def test_two_targets_in_the_same_memory_do_not_keep_what_the_other_has_written()
         images.keep(color, 0, c)
         d.store()
         images.keep(depth, 0, d)
+
+
+def drawn(s: Surface, images: OpenImages, value: int, box: Bounds = (0, 0, WIDTH, HEIGHT)) -> None:
+    """Fill a rectangle of a colour target on a surface."""
+    image = ColorImage(s, NAMED["rgba8"], WIDTH, HEIGHT, 0, False)
+    opened = images.open_color(image, 0)
+    opened.target.load(box)
+    opened.target.pixels[box[1] : box[3], box[0] : box[2]] = value
+    opened.store()
+    images.keep(image, 0, opened)
+
+
+def first_byte(s: Surface) -> int:
+    """What is in the card's memory, whoever waits to write there."""
+    return int(s.memory._bytes[s.address - BASE])  # pyright: ignore[reportPrivateUsage]
+
+
+def test_what_the_program_does_not_see_is_stored_when_somebody_looks() -> None:
+    s, images = surface(4, 0, 1, mappings_known=True), OpenImages()
+    before = first_byte(s)
+    for value in (before ^ 1, before ^ 2):
+        drawn(s, images, value)
+        s.memory.touch_mapped()  # a push
+        assert first_byte(s) == before
+    mark = s.memory.mark()
+    assert int(s.memory.view(s.address, 1)[0]) == before ^ 2
+    assert not s.memory.unchanged(mark, s.address, 1)
+    drawn(s, images, 7)
+    assert not s.memory.unchanged(s.memory.mark(), s.address + s.span - 64, 64)
+    assert first_byte(s) == 7
+    drawn(s, images, 8)
+    assert s.memory.bytes[s.address - BASE] == 8
+    drawn(s, images, 9)
+    s.memory.write_file(s.address - BASE, b"\5")  # of the program: after what was drawn
+    assert s.read()[0, :2].tolist() == [5, 9]
+    drawn(s, images, 10, (1, 0, 2, 1))
+    assert s.read()[0, :8].tolist() == [5, 9, 9, 9, 10, 10, 10, 10]
+
+
+def test_what_the_program_has_mapped_is_stored_at_once() -> None:
+    s, images = surface(4, 0, 1, mappings_known=True), OpenImages()
+    drawn(s, images, 3)
+    s.memory.add_mapping(0x7000_0000, s.address - BASE, 4096)
+    assert first_byte(s) == 3
+    drawn(s, images, 4)
+    assert first_byte(s) == 4
+    s.memory.bytes[s.address - BASE] = 90  # between two pushes
+    s.memory.touch_mapped()
+    drawn(s, images, 6, (5, 5, 9, 9))
+    assert first_byte(s) == 90
+
+
+@pytest.mark.parametrize("count", [4096, 8192])
+def test_an_object_where_a_mapping_still_is_counts_as_mapped(count: int) -> None:
+    memory = VideoMemory(1 << 20, mappings_known=True)
+    first = memory.allocate(1 << 16, 1)
+    memory.add_mapping(0x7000_0000, first.offset, 4096)
+    memory.free(first.handle)
+    memory.remove_mapping(0x7000_0000, count)  # all of it, or something else
+    again = memory.allocate(1 << 16, 1)
+    assert again.address == first.address
+    assert again.mapped == (count != 4096)
+    assert not memory.allocate(1 << 16, 1).mapped
+
+
+def test_more_mappings_than_are_told_apart_may_see_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("isakit.hosts.drm.memory.MOST_MAPPINGS", 4)
+    memory = VideoMemory(1 << 20, mappings_known=True)
+    there = memory.allocate(1 << 16, 1)
+    for k in range(4):
+        memory.add_mapping(k << 20, 1 << 19, 4096)
+    assert not there.mapped
+    memory.add_mapping(1 << 30, 1 << 19, 4096)
+    assert there.mapped
+    assert memory.allocate(1 << 16, 1).mapped
+
+
+def test_two_targets_in_the_same_memory_are_stored_one_after_the_other() -> None:
+    s = surface(4, 0, 1, mappings_known=True)
+    two = OpenImages(), OpenImages()
+    for value in range(1, 7):
+        drawn(s, two[value & 1], value, (value, 0, value + 1, 1))
+    assert s.read()[0, 4:28:4].tolist() == [1, 2, 3, 4, 5, 6]
+
+
+def test_what_waits_for_an_object_that_is_freed_does_not_reach_the_next_one() -> None:
+    s, images = surface(4, 0, 1, mappings_known=True), OpenImages()
+    mark = s.memory.mark()
+    drawn(s, images, 3)
+    (gone,) = s.memory.objects.values()
+    s.memory.free(gone.handle)
+    with pytest.raises(GpuFault):
+        drawn(s, images, 4)
+    again = s.memory.allocate(1 << 18, 1)
+    assert again.address == s.address
+    assert not s.memory.unchanged(mark, s.address, 4)
+    drawn(s, images, 5, (0, 0, 1, 1))
+    assert s.read()[0, :8].tolist() == [5, 5, 5, 5, 0, 0, 0, 0]
+
+
+def test_no_more_stores_wait_than_are_bounded() -> None:
+    memory = VideoMemory(1 << 24, mappings_known=True)
+    images, surfaces = OpenImages(), []
+    for k in range(3 * MOST_DEFERRED):
+        made = memory.allocate(1 << 16, 1)
+        surfaces.append(Surface(memory, made.address, WIDTH * 4, HEIGHT, block_y=1))
+        drawn(surfaces[-1], images, k)
+    assert [first_byte(s) for s in surfaces[: 2 * MOST_DEFERRED]] == list(range(2 * MOST_DEFERRED))
+    assert [int(s.read()[0, 0]) for s in surfaces] == list(range(3 * MOST_DEFERRED))
 
 
 def test_memory_says_what_is_unchanged() -> None:

@@ -194,7 +194,11 @@ class ComputeEngine(Engine):
             watchdog = self.settings.watchdog
             execute = executor(self.settings.engine, self.settings.tier, most_work=watchdog.work)
             most = watchdog.allowed(run.warps * run.blocks, engine_of(execute) == "reference")
-            stats = execute(run, self.device(), most)
+            self.memory.touch()
+            try:
+                stats = execute(run, self.device(), most)
+            finally:
+                self.memory.touch()
         self.report.count("instructions", stats.instructions)
         self.report.add_seconds("kernels", time.perf_counter() - started)
 

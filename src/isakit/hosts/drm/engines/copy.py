@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from isakit.engine.protocol import Array
 from isakit.hosts.drm.engine import Engine, action, signed
 from isakit.hosts.drm.memory import GpuFault
@@ -49,7 +47,7 @@ class CopyEngine(Engine):
         source, x, y = self._image("IN", rows, count)
         data: Array = source.read_rectangle(x, y, count, rows)
         target, x, y = self._image("OUT", rows, count)
-        if np.shares_memory(data, self.memory.bytes):
+        if source.pitch:  # rows where they are
             data = data.copy()
         target.write_rectangle(x, y, data)
         self.report.count("copies")

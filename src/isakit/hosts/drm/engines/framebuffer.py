@@ -19,6 +19,8 @@ LARGEST = 8192
 KEPT = 16
 LARGEST_KEPT = 1 << 24
 """Targets whose memory is kept from one draw to the next, and the bytes of the largest one."""
+FEW_PIXELS = 1 << 19
+"""Pixels of a target of which everything is loaded once draws are in more than one place."""
 
 
 @dataclass(frozen=True)
@@ -122,11 +124,14 @@ class OpenImage:
         self.raw: Array = np.zeros(surface.shape, np.uint8)
         self._loaded: Bounds | None = None
         self._drawn: Bounds | None = None
+        self._deferred = False
         self._mark = surface.memory.mark()
         self._view = self.raw
 
     def begin(self) -> None:
         """Begin a draw: what is loaded counts if the card's memory has it still. Raises GpuFault."""
+        if self._deferred:
+            return  # nobody has looked at the card's memory since the draw before
         self._view, self._drawn = self.surface.view(), None
         if self._loaded is not None and self._changed():
             self._loaded = None
@@ -134,7 +139,7 @@ class OpenImage:
 
     def end(self) -> None:
         """End a draw. What was not stored counts as not loaded."""
-        if self._drawn is not None:
+        if self._drawn is not None and not self._deferred:
             self._loaded = None
 
     def _changed(self) -> bool:
@@ -154,12 +159,16 @@ class OpenImage:
         old = self._loaded
         if old is None or not _holds(old, box):
             if old is not None:
-                self.store()
-                old = _around(old, box)
-            self._loaded = old = old or box
-            mine, theirs = self._parts(old)
+                self._write_now()
+                # Draws go on elsewhere: everything is loaded once, where that is little.
+                few = self.width * self.height <= FEW_PIXELS
+                box_now = (0, 0, self.width, self.height) if few else _around(old, box)
+            else:
+                box_now = box
+            self._loaded = box_now
+            mine, theirs = self._parts(box_now)
             mine[...] = theirs
-            self._decode(old)
+            self._decode(box_now)
         self._drawn = box if self._drawn is None else _around(self._drawn, box)
 
     def overwrite(self, box: Bounds) -> None:
@@ -171,7 +180,22 @@ class OpenImage:
             self.load(box)
 
     def store(self) -> None:
-        """Write what this draw has loaded back to the card's memory."""
+        """Have what draws have loaded written back to the card's memory before anybody looks at it."""
+        if self._drawn is not None and not self._deferred:
+            s = self.surface
+            self._deferred = True
+            self._deferred = s.memory.defer(s.address, s.span, self._write_back)
+
+    def _write_now(self) -> None:
+        s = self.surface
+        if self._deferred:
+            s.memory.settle(s.address, s.span)
+        else:
+            self._write_back()
+
+    def _write_back(self) -> None:
+        """Write what draws have loaded back to the card's memory."""
+        self._deferred = False
         if self._drawn is not None:
             self._encode(self._drawn)
             mine, theirs = self._parts(self._drawn)

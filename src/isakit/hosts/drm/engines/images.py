@@ -87,7 +87,7 @@ class KeptTexture:
     plan: ImagePlan
     content: Array | None
     texture: Texture
-    mark: tuple[int, int]
+    mark: int
 
 
 class Images:

@@ -60,7 +60,7 @@ class CachedProgram:
     made: Any
     texts: list[str]
     address: int
-    mark: tuple[int, int]
+    mark: int
 
 
 class Programs:
@@ -93,11 +93,11 @@ class Programs:
 
     def unchanged(self, known: CachedProgram) -> bool:
         """Return whether the words of a program are still the same. Raises GpuFault."""
-        mark = self.memory.mark()
-        if known.mark != mark:
-            if self.memory.view(known.address, len(known.words), "code").tobytes() != known.words:
+        memory, count = self.memory, len(known.words)
+        if not memory.unchanged(known.mark, known.address, count):
+            if memory.view(known.address, count, "code").tobytes() != known.words:
                 return False
-            known.mark = mark
+            known.mark = memory.mark()
         return True
 
     def listings(self) -> list[tuple[str, int, list[str]]]:

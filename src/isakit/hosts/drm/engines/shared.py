@@ -39,7 +39,7 @@ class ConstantBuffers:
         self.defined: dict[int, tuple[int, int]] = {}
         self.bound: dict[tuple[int, int], int] = {}
         self._at = 0, 0
-        self._contents: dict[tuple[int, int], tuple[tuple[int, int], bytes]] = {}
+        self._contents: dict[tuple[int, int], tuple[int, bytes]] = {}
 
     def define(self, number: int, address: int, size: int) -> None:
         """Give a buffer its place."""

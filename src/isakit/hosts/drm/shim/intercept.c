@@ -1,7 +1,7 @@
 /* The C library's functions through which a driver finds and uses a render node.
  *
  * Everything that does not concern the node goes on to the C library. Descriptors need no watching: the node's are
- * known by their inode (session.c), so close, dup and mmap stay the library's own.
+ * known by their inode (session.c), so close and dup stay the library's own.
  */
 #define _GNU_SOURCE
 #include "shim.h"
@@ -17,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -114,6 +116,61 @@ int ioctl(int fd, unsigned long request, ...)
     }
     NEXT(int, ioctl)
     return next_ioctl(fd, request, argument);
+}
+
+/* --- mmap --------------------------------------------------------------------------------------------------------- */
+enum { MOST_MAPPINGS = 4096 };
+static struct {
+    void *address;
+    size_t length;
+} mappings[MOST_MAPPINGS]; /* those of the node, of which the simulator is told when they end; of further ones not */
+static int mapping_count;
+static pthread_mutex_t mapping_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* System calls: dlsym may itself map memory. */
+static void *mapped(void *address, size_t length, int protection, int flags, int fd, off_t offset)
+{
+    void *made = (void *)syscall(SYS_mmap, address, length, protection, flags, fd, offset);
+    if (made == MAP_FAILED || fd < 0 || !session_owns(fd))
+        return made;
+    int error = session_mapped(1, made, (uint64_t)offset, length);
+    if (error != 0) { /* memory of which the simulator does not know that it is seen must not be */
+        syscall(SYS_munmap, made, length);
+        failed(error);
+        return MAP_FAILED;
+    }
+    pthread_mutex_lock(&mapping_lock);
+    if (mapping_count < MOST_MAPPINGS) {
+        mappings[mapping_count].address = made;
+        mappings[mapping_count++].length = length;
+    }
+    pthread_mutex_unlock(&mapping_lock);
+    return made;
+}
+
+void *mmap(void *address, size_t length, int protection, int flags, int fd, off_t offset)
+{
+    return mapped(address, length, protection, flags, fd, offset);
+}
+
+void *mmap64(void *address, size_t length, int protection, int flags, int fd, off_t offset)
+{
+    return mapped(address, length, protection, flags, fd, offset);
+}
+
+int munmap(void *address, size_t length)
+{
+    int found = 0;
+    pthread_mutex_lock(&mapping_lock);
+    for (int i = 0; i < mapping_count && !found; i++)
+        if (mappings[i].address == address && mappings[i].length == length) {
+            mappings[i] = mappings[--mapping_count];
+            found = 1;
+        }
+    pthread_mutex_unlock(&mapping_lock);
+    if (found) /* before somebody else gets the address */
+        session_mapped(0, address, 0, length);
+    return (int)syscall(SYS_munmap, address, length);
 }
 
 /* --- stat; before version 2.33 of the C library these were called __xstat and so on ------------------------------ */

@@ -199,6 +199,14 @@ static int copied(void *to, const struct piece *from)
     return got == (ssize_t)from->length ? 0 : -EFAULT;
 }
 
+/* The simulator keeps what it has made of memory that the program does not see. */
+int session_mapped(int is, const void *address, uint64_t offset, size_t length)
+{
+    struct mapping mapping = {(uint64_t)is, (uint64_t)(uintptr_t)address, offset, length};
+    struct piece piece = {&mapping, sizeof mapping};
+    return session_call(OP_MAPPING, 0, &piece, 1, NULL, 0);
+}
+
 /* Put off the handlers of signals until a call is over, as a kernel does: one that draws itself would wait for the call
  * that it interrupts. Signals that end the program are left alone, so that it can be ended while the card draws. */
 static void put_off_handlers(sigset_t *before)

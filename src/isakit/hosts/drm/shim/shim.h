@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 /* --- messages; protocol.py declares the same numbers ------------------------------------------------------------ */
-#define PROTOCOL_VERSION 2u
-enum { OP_HELLO = 1, OP_IOCTL = 2, OP_PUSHBUF = 3, OP_PICTURE = 4 };
+#define PROTOCOL_VERSION 3u
+enum { OP_HELLO = 1, OP_IOCTL = 2, OP_PUSHBUF = 3, OP_PICTURE = 4, OP_MAPPING = 5 };
 
 struct request {
     uint32_t op, command; /* command: the ioctl's request number */
@@ -29,6 +29,11 @@ struct welcome {
     uint64_t memory_bytes;
 };
 
+struct mapping {
+    uint64_t mapped; /* 0: no longer */
+    uint64_t address, offset, length;
+};
+
 /* --- the session of this process -------------------------------------------------------------------------------- */
 struct piece {
     const void *bytes;
@@ -39,6 +44,7 @@ int session_open(void);              /* 0, or a negated errno; connects at the f
 int session_node(void);              /* a new descriptor that stands for the render node */
 int session_owns(int fd);            /* whether a descriptor is one of those */
 unsigned session_pci_device(void);
+int session_mapped(int is, const void *address, uint64_t offset, size_t length);
 int session_call(uint32_t op, uint32_t command, const struct piece *pieces, int count, void *back, size_t room);
 
 int window_export(uint32_t handle);           /* a descriptor that stands for a memory object */
