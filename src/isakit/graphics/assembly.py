@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -18,6 +19,7 @@ Mode = Literal[
 ]  # fmt: skip
 ONE = 0x3F80_0000
 """The bits of 1.0."""
+_F32 = np.dtype(np.float32)
 MODES: tuple[Mode, ...] = get_args(Mode)
 """In the order of the hardware's numbers."""
 
@@ -45,10 +47,12 @@ class Attribute:
         Raises LaunchError for another shape.
         """
         a = np.asarray(self.data)
+        if a.dtype == _F32 and a.ndim == 2 and a.shape[1] <= 4:  # as most
+            return np.ascontiguousarray(a).view(np.uint32), ONE
         a = a.reshape(len(a), -1)
         if a.shape[1] > 4 or a.dtype.kind not in "fiu":
             raise LaunchError(f"an attribute has one to four numbers per vertex, not {a.shape[1]} of {a.dtype}")
-        if a.dtype == np.float32:
+        if a.dtype == _F32:
             return np.ascontiguousarray(a).view(np.uint32), ONE
         if a.dtype.kind != "f" and self.normalized:
             return fractions(a).view(np.uint32), ONE
@@ -65,32 +69,53 @@ def fetch(
     attributes: Sequence[Attribute], inputs: Sequence[Input], vertex: Array, instance: Array, out: Array | None = None
 ) -> Array:
     """Return a[] of vertices, u32 [words, vertices], in `out`. Rows past the end of an array read its last one."""
-    tables = [(a.words(), a.divisor) for a in attributes]
     if out is None:
         out = np.zeros((len(inputs), len(vertex)), np.uint32)
     places: dict[tuple[int, int], Array] = {}
-    for k, what in enumerate(inputs):
-        if what == "vertex_id":
-            out[k] = vertex
-        elif what == "instance_id":
+    for k, number, component, count in _runs(tuple(inputs)):
+        if number == "vertex_id":
+            out[k] = vertex + component & 0xFFFF_FFFF
+            continue
+        if number == "instance_id":
             out[k] = instance
-        else:
-            number, component = what
-            if number == "vertex_id":
-                out[k] = vertex + component & 0xFFFF_FFFF
-                continue
-            if not 0 <= number < len(tables):
-                raise LaunchError(f"the program wants attribute {number}; there are {len(tables)}")
-            (rows, last), divisor = tables[number]
-            if component >= rows.shape[1]:
-                out[k] = last if component == 3 else 0
-                continue
-            key = divisor, len(rows)
-            if key not in places:
-                row = vertex if divisor == 0 else instance // divisor
-                places[key] = np.minimum(row, len(rows) - 1).astype(np.intp, copy=False)
-            np.take(rows[:, component], places[key], out=out[k], mode="wrap")  # as quick as for indices in range
+            continue
+        if not 0 <= number < len(attributes):
+            raise LaunchError(f"the program wants attribute {number}; there are {len(attributes)}")
+        a = attributes[number]
+        rows, last = a.words()
+        there = max(0, min(count, rows.shape[1] - component))
+        for missing in range(there, count):
+            out[k + missing] = last if component + missing == 3 else 0
+        if not there:
+            continue
+        if len(rows) == 1:
+            out[k : k + there] = rows[0, component : component + there, None]
+            continue
+        key = a.divisor, len(rows)
+        if key not in places:
+            row = vertex if a.divisor == 0 else instance // a.divisor
+            places[key] = np.minimum(row, len(rows) - 1).astype(np.intp, copy=False)
+        whole = rows if there == rows.shape[1] else rows[:, component : component + there]
+        out[k : k + there] = whole.take(places[key], axis=0, mode="wrap").T  # as quick as for indices in range
     return out
+
+
+@lru_cache(maxsize=256)
+def _runs(inputs: tuple[Input, ...]) -> tuple[tuple[int, int | Literal["vertex_id", "instance_id"], int, int], ...]:
+    """Return the words of a[] in runs of one attribute: (first word, attribute, first component, words).
+
+    The numbers of the machine stand for attributes, with their addend for a component.
+    """
+    out: list[tuple[int, int | Literal["vertex_id", "instance_id"], int, int]] = []
+    for k, what in enumerate(inputs):
+        number, component = (what, 0) if isinstance(what, str) else what
+        if out and isinstance(number, int):
+            first, before, start, count = out[-1]
+            if before == number and start + count == component:
+                out[-1] = first, before, start, count + 1
+                continue
+        out.append((k, number, component, 1))
+    return tuple(out)
 
 
 def packed_inputs(attributes: Sequence[Attribute], vertex_id: bool, instance_id: bool) -> list[Input]:

@@ -99,7 +99,7 @@ class Fetched:
     @cached_property
     def ids(self) -> Array:
         """The number of each vertex, instance after instance."""
-        return np.tile(self.numbers, self.instances)
+        return self.numbers if self.instances == 1 else np.tile(self.numbers, self.instances)
 
     @cached_property
     def instance(self) -> Array:

@@ -34,7 +34,7 @@ from isakit.hosts.drm.engines.framebuffer import (
 )
 from isakit.hosts.drm.engines.programs import CachedProgram, Programs
 from isakit.hosts.drm.engines.stream_output import StreamOutput
-from isakit.hosts.drm.engines.vertex_input import AttributeFormat, constant, from_memory
+from isakit.hosts.drm.engines.vertex_input import attribute_format, constant, from_memory
 
 if TYPE_CHECKING:
     from isakit.graphics.draw_plan import DrawPlan
@@ -365,6 +365,7 @@ class Drawing:
             data = words[: len(words) // inline.words * inline.words].reshape(-1, inline.words)
         out: list[Attribute] = []
         immediate = np.array(batch.vertices, np.uint32) if batch.vertices else None
+        count = int(numbers.max()) + 1
         for i in used:
             found = None
             if immediate is not None:
@@ -375,9 +376,9 @@ class Drawing:
                 word = e.get("VERTEX_ARRAY_ATTRIB", i)
                 if word and not word.CONST and e.get("VERTEX_ARRAY_FETCH", word.BUFFER).ENABLE:
                     instance = batch.instance + e.get("VB_INSTANCE_BASE")
-                    found = from_memory(e, e.memory, AttributeFormat(word), numbers, instance)
+                    found = from_memory(e, e.memory, attribute_format(word), count, instance)
             out.append(found if found is not None else constant(e.current.values[i]))
-        out.append(Attribute(np.array([[batch.instance]], np.uint32), divisor=1 << 40))
+        out.append(constant((batch.instance, 0, 0, 0)))
         if inline is not None and batch.ids:
             out.append(Attribute(batch.vertex_ids(inline.words)[:, None]))
         return out
@@ -443,19 +444,21 @@ class Drawing:
         self._size(s.colors, s.depth)
         opened = _Layers(self.pipeline, self.opened, s.colors, s.depth, s.state)
         base = 0 if s.state.layer_word is not None else e.get("LAYER").IDX
-        opened.select(base)
-        stats, planned = None, self._plan(s)
-        if planned is not None:
-            plan, constants = planned
-            stats = plan.draw(self.pipeline, batch.mode, order, restart, arrays, textures, constants)
-        if stats is None:
-            self._bind_constants(s)
-            stats = self.pipeline.draw(
-                batch.mode, self._with_ids(s, batch), s.fragment, arrays, geometry=s.geometry, indices=order,
-                restart=restart, state=s.state, textures=textures, layers=lambda layer: opened.select(base + layer),
-                edges=edges,
-            )  # fmt: skip
-        opened.close()
+        try:
+            opened.select(base)
+            stats, planned = None, self._plan(s)
+            if planned is not None:
+                plan, constants = planned
+                stats = plan.draw(self.pipeline, batch.mode, order, restart, arrays, textures, constants)
+            if stats is None:
+                self._bind_constants(s)
+                stats = self.pipeline.draw(
+                    batch.mode, self._with_ids(s, batch), s.fragment, arrays, geometry=s.geometry, indices=order,
+                    restart=restart, state=s.state, textures=textures,
+                    layers=lambda layer: opened.select(base + layer), edges=edges,
+                )  # fmt: skip
+        finally:
+            opened.close()  # with what a draw has drawn before it failed
         self._count(batch, stats, s.geometry is not None)
         if self.on_draw is not None:
             self.on_draw(self.frame, self.draws, batch.mode, stats)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from isakit.engine.protocol import Array
@@ -69,13 +71,20 @@ class AttributeFormat:
         return Attribute(a, divisor=divisor)
 
 
+@lru_cache(maxsize=256)
+def attribute_format(word: Word) -> AttributeFormat:
+    """Return what a VERTEX_ARRAY_ATTRIB word says. Raises NotModelled."""
+    return AttributeFormat(word)
+
+
+@lru_cache(maxsize=256)
 def constant(words: tuple[int, int, int, int]) -> Attribute:
     """Return an attribute with the same four words for every vertex."""
     return Attribute(np.array([words], np.uint32).view(np.float32), divisor=1 << 40)
 
 
-def from_memory(engine: Engine, memory: VideoMemory, form: AttributeFormat, numbers: Array, instance: int) -> Attribute:
-    """Read an attribute from its vertex array, for vertex numbers up to the largest of `numbers`.
+def from_memory(engine: Engine, memory: VideoMemory, form: AttributeFormat, count: int, instance: int) -> Attribute:
+    """Read an attribute from its vertex array, for the vertices before number `count`.
 
     Rows past the end of the array read 0.
     """
@@ -84,12 +93,12 @@ def from_memory(engine: Engine, memory: VideoMemory, form: AttributeFormat, numb
     start = engine.address("VERTEX_ARRAY_START", b) + form.offset
     limit = engine.address("VERTEX_ARRAY_LIMIT", b) + 1
     room = min(memory.room(start), limit - start)
-    if engine.on("VERTEX_ARRAY_PER_INSTANCE", b):
+    per_instance = engine.on("VERTEX_ARRAY_PER_INSTANCE", b)
+    if per_instance:
         divisor = engine.get("VERTEX_ARRAY_DIVISOR", b)
         first, rows = (instance // divisor if divisor else 0), 1
     else:
-        first, rows = 0, int(numbers.max(initial=0)) + 1
-    per_instance = engine.on("VERTEX_ARRAY_PER_INSTANCE", b)
+        first, rows = 0, count
     if not stride:
         rows = 1
     fits = (room - form.nbytes) // stride + 1 - first if stride else int(room >= form.nbytes)
