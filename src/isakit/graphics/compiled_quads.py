@@ -69,6 +69,11 @@ class JobSlots:
         else:
             self._numbers[k] = value
 
+    def set_slots(self, values: Mapping[Name, int | float | Array]) -> None:
+        """Set several slots."""
+        for name, value in values.items():
+            self.set_slot(name, value)
+
     def set_arrays(self, arrays: Mapping[Name, Array]) -> None:
         """Set slots that the function has to the addresses of arrays."""
         self._kept.update(arrays)
@@ -158,10 +163,11 @@ class QuadFunction:
 
 
 class CompiledFunction:
-    """A function and the names of the slots of its job."""
+    """A function at `address`, and the names of the slots of its job."""
 
-    def __init__(self, run: Run, slots: Sequence[Name], keep: object) -> None:
-        self.run, self.slots, self._keep = run, tuple(slots), keep
+    def __init__(self, loaded: LoadedCode, slots: Sequence[Name]) -> None:
+        self.run: Run = loaded.function("run", ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 3)
+        self.address, self.slots, self._keep = loaded.address("run"), tuple(slots), loaded
 
     def job(self) -> JobSlots:
         """Make a record for it, all zero."""
@@ -245,9 +251,7 @@ def _load(data: bytes, target: Host) -> CompiledFunction | None:
     slots, _, code = data.partition(b"\n")
     if not code:
         return None
-    loaded = LoadedCode(code, target)
-    run = loaded.function("run", ctypes.c_int64, ctypes.c_void_p, *[ctypes.c_int64] * 3)
-    return CompiledFunction(run, literal_eval(slots.decode()), loaded)
+    return CompiledFunction(LoadedCode(code, target), literal_eval(slots.decode()))
 
 
 __all__ = ["GROUP_QUADS", "CompiledFunction", "JobSlots", "QuadFunction", "Run", "function_of"]

@@ -7,6 +7,7 @@ used for the next draw with the same program.
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import time
 from collections import OrderedDict
@@ -17,11 +18,12 @@ import numpy as np
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.errors import BudgetExceeded
+from isakit.graphics.compiled_batches import BatchJob, batches_function
+from isakit.graphics.compiled_quads import CompiledFunction, JobSlots
 from isakit.graphics.stage import Stage, StageRun, StageState
 from isakit.graphics.stage_spaces import RowSpace
 from isakit.graphics.watchdog import Budget, Watchdog
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.emit.machine_values import VARYING_WORDS
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, Executable
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps, interruptible
@@ -180,10 +182,8 @@ class StageLaunch(ServedWarps):
         self.state.visible.reshape(-1, 32)[warps] = lanes
 
 
-_HEADER, _RECORD = state_layout.CONDITIONS // 4, state_layout.REGISTERS // 4
-_ACTIVE, _EXITED, _VISIBLE, _STATUS = (
-    n // 4 for n in (state_layout.ACTIVE, state_layout.EXITED, state_layout.VISIBLE, state_layout.STATUS)
-)
+_HEADER = state_layout.CONDITIONS
+"""Bytes of a record that are set where nobody looks at what follows."""
 
 
 class RepeatedStage(StageLaunch):
@@ -200,14 +200,32 @@ class RepeatedStage(StageLaunch):
         self._how: Executable | None = None
         for slot, (start, _) in self._of_block.items():
             self.context.set_slot(slot, start)
-        self._slots = self.context.places("ended", "turn", "spun", "block_warps")
         self._banks = {k: self.context.places(f"c{k}", f"c{k}_size") for k in launch.constants}
-        self._headers[:, _VISIBLE] = 0xFFFF_FFFF
         self._records = _own.records
         spaces = self.state.spaces
         self.attributes: Array | None = spaces["a"].rows if isinstance(spaces.get("a"), RowSpace) else None  # type: ignore[attr-defined]
         self.outputs: Array = self.state.files["o"]
-        self._written = kernel.flow.outputs if len(self.outputs) else 0
+        self._batches = batches_function(kernel.target)
+        self.job = BatchJob(self._batches.slots)
+        written = kernel.flow.outputs if len(self.outputs) else 0
+        self.job.set_slots(
+            {
+                "batch": 32 * room, "context": self.context.numbers, "states": self.states.raw,
+                "state_bytes": kernel.state_bytes, "headers": self._headers, "header_row": self._headers.strides[0],
+                "outputs": self.outputs, "output_row": self.outputs.strides[0] if written else 0,
+                "output_rows": written,
+            }
+        )  # fmt: skip
+
+    def surround(self, inputs: CompiledFunction, inputs_job: JobSlots, merger: CompiledFunction, merger_job: JobSlots
+    ) -> None:  # fmt: skip
+        """Let functions run before and after each batch."""
+        self.job.set_slots(
+            {
+                "inputs": inputs.address, "inputs_job": inputs_job.address,
+                "merger": merger.address, "merger_job": merger_job.address,
+            }
+        )  # fmt: skip
 
     def read_constants(self, banks: Mapping[int, Array]) -> None:
         """Let c[] banks be these bytes, where they are."""
@@ -226,6 +244,7 @@ class RepeatedStage(StageLaunch):
             self.states = spare_states(len(self._headers), self.kernel.state_bytes)
             self._records = _own.records
             self.context.set_slot("state", self.states.raw)
+            self.job.set_slot("states", self.states.raw)
         return self.states.raw
 
     def use(self, launch: Launch) -> bool:
@@ -237,40 +256,29 @@ class RepeatedStage(StageLaunch):
         self.launch = launch
         return self._textures.complete
 
-    def run_lanes(self, lanes: int, visible: Array | None = None) -> bool:
-        """Run for so many lanes, of which these are no helpers (u32 per warp); whether all have finished."""
-        warps, how = -(-lanes // 32), self.kernel.choose_executable()
+    def run_lanes(self, lanes: int, covered: Array | None = None) -> int:
+        """Run for so many lanes, batch by batch; `covered`: u8, 0 for helpers. Returns how many have finished.
+
+        Where that is not all of them, the batch that follows those has to be run otherwise, and all after it.
+        """
+        how = self.kernel.choose_executable()
         self.records()
-        words = self.states.words[:warps]
+        job = self.job
         if how is not self._how:
             self._how = how
             self.context.set_executable(how, self.kernel.turn if how.resumes else self.kernel.patience)
-            self._cleared = self.kernel.facts.registers if how.clears else self._results
-            self._header = self._headers if how.clears else self._headers[:, :_HEADER].copy()
-        words[:, : self._header.shape[1]] = self._header[:warps]
-        if self._cleared:
-            words[:, _RECORD : _RECORD + 32 * self._cleared] = 0
-        if visible is not None:
-            words[:, _VISIBLE] = visible
-        if lanes % 32:
-            mask, last = (1 << lanes % 32) - 1, words[-1]
-            last[_ACTIVE], last[_EXITED] = mask, 0xFFFF_FFFF ^ mask
-            if visible is None:
-                last[_VISIBLE] = mask
-        if self._written:
-            self.outputs[: self._written, : 32 * warps] = 0
-        self.context.numbers[self._slots] = 0, 0, 0, warps
-        self.per_block = warps
-        started = time.thread_time()
-        how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
-        self.kernel.count_run_time(how, time.thread_time() - started)
-        return bool((words[:, _STATUS] == state_layout.FINISHED).all())
-
-    def instructions(self) -> tuple[int, int]:
-        """See `StageLaunch`."""
-        some = slice(self.per_block)
-        threads, issued = (self.states.count(n)[some] for n in (state_layout.THREADS, state_layout.ISSUED))
-        return int(threads.sum()), int(issued.sum())
+            job.set_slot("enter", ctypes.cast(how.run, ctypes.c_void_p).value or 0)  # type: ignore[arg-type]
+            # Of what is left in memory, results are looked at, and nothing else.
+            job.set_slot("register_bytes", 128 * (self.kernel.facts.registers if how.clears else self._results))
+            job.set_slot("header_bytes", self._headers.strides[0] if how.clears else _HEADER)
+        job.set_slot("lanes", lanes)
+        if covered is not None:
+            job.set_slot("covered", covered)
+        started = time.thread_time() if how.resumes else 0.0
+        finished = self._batches.run(job.address, 0, 0, 0)
+        if how.resumes:
+            self.kernel.count_run_time(how, time.thread_time() - started)
+        return finished
 
 
 def stage_key(launch: Launch, kernel: CompiledKernel, stage: Stage, room: int) -> Hashable:

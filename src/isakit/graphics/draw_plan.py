@@ -236,6 +236,7 @@ class _Prepared:
         self._fragment = _Units(RepeatedStage(*fragment, like, LANES // 32, table), common.fragment)
         self._fragment.stage.stopped_by(self._stop)
         self._quads, self._inputs, self._merger = (x.job() for x in (f.quads, f.inputs, f.merger))
+        self._fragment.stage.surround(f.inputs, self._inputs, f.merger, self._merger)
         self._view = state.viewports[0] if state.viewports else p.viewport(state)
         self._bounds = p.bounds(state.scissors[0] if state.scissors else state.scissor)
         self._cut: _SetUp | None = None
@@ -343,7 +344,7 @@ class _Prepared:
     def _run(self, p: Pipeline, made: Vertices, vertices: int, banks: Banks, stats: DrawStats) -> bool:
         """Run all stages; returns whether that was possible, up to the fragments. Raises BudgetExceeded."""
         f, stage, jobs = self._f, self._vertex.stage, self._f.whole
-        if not stage.run_lanes(vertices):
+        if stage.run_lanes(vertices) < vertices:
             return False
         drawn, provoking, self._rows = made, made.provoking, None
         done = jobs.set_up(made.primitives)
@@ -363,7 +364,7 @@ class _Prepared:
             row[:count] = flat_values(self._words[word], drawn.provoking, word in self._common.state.clamp_vertex)
         f.quads.run(self._quads.address, 0, groups * GROUP, 0)
         n = self._made_quads.end()
-        threads, issued = stage.instructions()
+        threads, issued, _, _ = stage.job.counts()
         p.engine.count(stage.launch, issued)
         stats.instructions += threads
         stats.triangles, stats.quads = done >> 32, n
@@ -407,27 +408,19 @@ class _Prepared:
         """Run and merge the fragments of the quads; `banks`: the constants of their program."""
         p.load(self._made_quads.part(0), self._common.state)
         self._put_targets(p)
-        f, stage, lanes = self._f, self._fragment.stage, 4 * n
-        visible = np.packbits(self._made_quads.covered[: -(-n // 8) * 8], bitorder="little").view(np.uint32)
-        for start in range(0, lanes, LANES):
-            count, first = min(LANES, lanes - start), start // 4
-            groups = -(-count // GROUP)
-            f.inputs.run(self._inputs.address, 0, groups, first)
-            if not stage.run_lanes(count, visible[start // 32 : -(-(start + count) // 32)]):
-                if self._stop[0]:
-                    return
-                shader, quads = self._common.fragment, self._made_quads.part(first)
-                shader.constants.update({k: content.tobytes() for k, content in banks.items()})
-                launch = shader.program.launch(*p.units(self._fragment.bound))
-                corners = self._corners(p, made, self._rows)
-                p.shade(shader, corners, quads, self._common.state, self._view, launch, stats)
-                return
-            done = f.merger.run(self._merger.address, 0, groups, first)
-            threads, issued = stage.instructions()
-            p.engine.count(stage.launch, issued)
-            stats.instructions += threads
-            stats.fragments += done >> 32
-            stats.samples += done & 0xFFFF_FFFF
+        stage, lanes = self._fragment.stage, 4 * n
+        finished = stage.run_lanes(lanes, self._made_quads.covered)
+        threads, issued, merged, _ = stage.job.counts()
+        p.engine.count(stage.launch, issued)
+        stats.instructions += threads
+        stats.fragments += merged >> 32
+        stats.samples += merged & 0xFFFF_FFFF
+        if finished < lanes and not self._stop[0]:
+            shader, quads = self._common.fragment, self._made_quads.part(finished // 4)
+            shader.constants.update({k: content.tobytes() for k, content in banks.items()})
+            launch = shader.program.launch(*p.units(self._fragment.bound))
+            corners = self._corners(p, made, self._rows)
+            p.shade(shader, corners, quads, self._common.state, self._view, launch, stats)
 
     def _put_targets(self, p: Pipeline) -> None:
         """Let the output merger find the targets and the records."""

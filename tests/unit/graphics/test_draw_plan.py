@@ -13,7 +13,7 @@ pytest.importorskip("llvmlite")
 
 from isakit.graphics.assembly import Attribute
 from isakit.graphics.draw_plan import plan_of
-from isakit.graphics.draw_state import DrawState
+from isakit.graphics.draw_state import Blend, DrawState
 from isakit.graphics.pipeline import LastDraw
 from isakit.graphics.planes import FragmentInput, PositionInput, PrimitiveInput, VaryingInput
 from isakit.tesla import FragmentShader, Pipeline, Sampler, Texture, VertexShader
@@ -99,6 +99,35 @@ interp $r1 v[0x8]
 ld $r2 b32 c0[0x0]
 exit (never) nop
 """
+
+
+def test_a_batch_that_arrays_have_to_shade_is_the_first_of_theirs() -> None:
+    """What compiled code has drawn of a draw of several batches is not drawn again, and nothing is left out."""
+    size = 160
+    big: Any = np.array([[-1, -1, 0, 1], [3, -1, 0, 1], [-1, 3, 0, 1]], np.float32)
+    corners = np.concatenate([big, big / 2 * [1, 1, 0, 2]]).astype(np.float32)
+    places: Any = np.array([[0, 0, 5, 0], [1, 1, 9, 0], [0, 2, 7, 0], [0, 0, 5, 0], [4e9, 1, 9, 0], [0, 4e9, 7, 0]])
+    arrays = [Attribute(corners), Attribute(places.astype(np.float32))]
+    vertex = VertexShader(PASSED, inputs=[(k // 4, k % 4) for k in range(8)])
+    fragment = FragmentShader(SAMPLED, inputs=[VaryingInput(k, "linear") for k in (4, 5, 6)], constants=bytes(16))
+    textures = {0: (Texture(np.arange(64, dtype=np.uint8).reshape(4, 4, 4)), Sampler(wrap="repeat"))}
+    bound: Any = {"vertex": {}, "fragment": textures}
+    state = DrawState(blend=Blend("one", "one"))  # what is drawn twice shows
+    found: list[Any] = []
+    for planned in (True, False):
+        p = Pipeline(size, size, targets=["rgba32f"], engine="llvm")
+        p.make_all = True
+        plan = plan_of(p, vertex, fragment, state) if planned else None
+        if plan is not None:
+            banks: Any = {"vertex": {}, "fragment": {0: np.zeros(16, np.uint8)}}
+            stats = plan.draw(p, "triangles", np.arange(6), None, arrays, bound, banks)
+            assert stats is not None
+        else:
+            stats = p.draw("triangles", vertex, fragment, arrays, textures=bound, state=state)
+        assert stats.fragments > 16384 + size * size // 2
+        counts = stats.fragments, stats.samples, stats.instructions
+        found.append((counts, p.image().tobytes()))
+    assert found[0] == found[1]
 
 
 def test_fragments_that_arrays_have_to_texture_get_this_draws_constants_and_planes() -> None:
