@@ -42,7 +42,7 @@ def test_limit_faults_and_wrong_settings(tmp_path: Path) -> None:
     image.write_bytes((0x14000043).to_bytes(4, "little") + (0x1400001F).to_bytes(4, "little"))
     assert "ILLEGAL_OPCODE" in run("run", "-m", "vuc", "-V", "vp3", str(image), code=3).output
     run("run", "-m", "vuc", "-V", "vp3", str(image), "--arg", "nothing=1", code=1)
-    assert "none of 1, yes" in run("run", "-m", "vuc", "-V", "vp3", str(image), "--arg", "lint=on", code=1).stderr
+    assert "not one of 1, yes" in run("run", "-m", "vuc", "-V", "vp3", str(image), "--arg", "lint=on", code=1).stderr
     assert "limit" in run("run", "-m", "vuc", "-V", "vp3", str(image), "--max", "1").output
 
 

@@ -145,15 +145,22 @@ def attach_server(place: int | str | None, chip: str) -> Generator[AttachServer 
         server.close()
 
 
-def dimensions(text: str, option: str) -> tuple[int, ...]:
-    """Return one to three positive numbers with commas between them. Raises click.BadParameter."""
-    try:
-        dims = tuple(int(n, 0) for n in text.split(","))
-    except ValueError:
-        dims = ()
-    if not 1 <= len(dims) <= 3 or min(dims) < 1:
-        raise click.BadParameter(f"{text!r}: give positive numbers with commas between them", param_hint=option)
-    return dims
+class Dimensions(click.ParamType[tuple[int, ...]] if TYPE_CHECKING else click.ParamType):
+    """One to `most` positive numbers with commas between them."""
+
+    name = "dimensions"
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        try:
+            dims = tuple(int(n, 0) for n in str(value).split(","))
+        except ValueError:
+            dims = ()
+        if not 1 <= len(dims) <= self.most or min(dims) < 1:
+            self.fail(f"{value!r}: give 1 to {self.most} positive numbers with commas between them", param, ctx)
+        return dims
 
 
 def read_bytes(name: str) -> bytes:

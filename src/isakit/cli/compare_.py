@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import NO, Options, dimensions, echo, echo_json, json_option, read_bytes, shown
+from isakit.cli.common import NO, Dimensions, Options, echo, echo_json, json_option, read_bytes, shown
 from isakit.errors import IsakitError
 from isakit.programs.kernel_names import only
 from isakit.results import OMITTED, Omitted, Output, record
@@ -88,8 +88,14 @@ Examples:
     help="How far results may lie apart: f32, or steps of a colour's f16 or bytes.  [default: 0]",
 )
 @click.option("--kernel", metavar="NAME", help="The kernel, where the files have several.")
-@click.option("--grid", default="1", metavar="X[,Y]", help="Blocks, for kernels.  [default: 1]")
-@click.option("--block", default="1", metavar="X[,Y[,Z]]", help="Threads of a block, for kernels.  [default: 1]")
+@click.option("--grid", type=Dimensions(2), default="1", metavar="X[,Y]", help="Blocks, for kernels.  [default: 1]")
+@click.option(
+    "--block",
+    type=Dimensions(3),
+    default="1",
+    metavar="X[,Y[,Z]]",
+    help="Threads of a block, for kernels.  [default: 1]",
+)
 @click.option("--chip", default="gt200", metavar="CHIP", help="The simulated chip, for kernels.  [default: gt200]")
 @click.option("--engine", type=click.Choice(["reference", "llvm"]), default="reference", help="How to execute.")
 @click.option("--max", "limit", type=click.IntRange(1), metavar="N", help="Stop after N instructions.")
@@ -143,9 +149,8 @@ def _kernels(a: Module, b: Module, options: Options) -> Comparison:
         loaded = Device(options["chip"], engine=options["engine"]).load(m)
         kernels.append(loaded[only(options["kernel"], loaded, str(m.path))])
     args = [parse(spec).value for spec in options["specs"]]
-    grid, block = (dimensions(options[name], f"--{name}") for name in ("grid", "block"))
     bounds = {"ulps": options["ulps"], "max_instructions": options["limit"]}
-    return compare_kernels(kernels[0], kernels[1], grid, block, args, **bounds)
+    return compare_kernels(kernels[0], kernels[1], options["grid"], options["block"], args, **bounds)
 
 
 def _program(name: str, kernel: str | None) -> Module:

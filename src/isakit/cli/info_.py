@@ -13,7 +13,7 @@ import click
 
 from isakit.cli.common import (
     NO,
-    dimensions,
+    Dimensions,
     echo,
     echo_json,
     isa_option,
@@ -157,6 +157,7 @@ Examples:
 @json_option
 @click.option(
     "--block",
+    type=Dimensions(3),
     metavar="X[,Y[,Z]]",
     help="Show how many such blocks of threads a multiprocessor of each chip holds, and what limits them.",
 )
@@ -169,7 +170,13 @@ Examples:
 @click.option("--check", is_flag=True, help="Look at a shader as a strict loader does; exit status 3 if it complains.")
 @click.argument("file", metavar="FILE|-")
 def command(
-    isa_name: str | None, variant: str | None, as_json: bool, block: str | None, shared: int, check: bool, file: str
+    isa_name: str | None,
+    variant: str | None,
+    as_json: bool,
+    block: tuple[int, ...] | None,
+    shared: int,
+    check: bool,
+    file: str,
 ) -> None:
     """Show kernels, registers, memory, parameters and occupancy of a program file, or the contents of a GL capture."""
     from isakit.cli.replay_ import is_gl
@@ -248,11 +255,10 @@ def _ptx_texts(data: bytes) -> list[EmbeddedPtx]:
     return out
 
 
-def _threads(block: str) -> int:
-    dims = dimensions(block, "--block")
-    threads = math.prod(dims)
+def _threads(block: tuple[int, ...]) -> int:
+    threads = math.prod(block)
     if threads > _MOST_THREADS:
-        raise click.BadParameter(f"{block} are {threads} threads, a block has at most 512", param_hint="--block")
+        raise click.BadParameter(f"{threads} threads; a block has at most {_MOST_THREADS}", param_hint="--block")
     return threads
 
 

@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from isakit.cli import run_
 from isakit.cli.arguments import Argument, macros
 from isakit.cli.common import Options, machine_of, project_for, project_option, read_bytes, shown
-from isakit.errors import FormatError, IsakitError, LaunchError
+from isakit.errors import IsakitError, LaunchError
 
 if TYPE_CHECKING:
     from isakit.annotations import Annotations
@@ -166,17 +166,14 @@ def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options:
 
 
 def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: Options) -> Prepared:
-    from isakit.cli.shader_inputs import shader_inputs
-    from isakit.formats import Shader
+    from isakit.arch.usse.arithmetic import DEFAULT
+    from isakit.cli.shader_inputs import shader_to_run
     from isakit.runtime.usse import CHUNK, BoundShader
 
-    if not isinstance(source, Shader):
-        raise FormatError(None, 0, "only shader files can be run; give a GXP file or a shader's source")
-    given = shader_inputs([source], [spec for spec, _, _ in specs], options["textures"]).inputs
-    from isakit.arch.usse.arithmetic import DEFAULT
-
+    shader, found = shader_to_run(source, specs, options["textures"])
+    given = found.inputs
     bound = BoundShader(
-        source, given.get("uniforms") or {}, given.get("textures") or {}, given.get("buffers") or {}, DEFAULT, 1_000_000
+        shader, given.get("uniforms") or {}, given.get("textures") or {}, given.get("buffers") or {}, DEFAULT, 1_000_000
     )
     target = given.get("target")
     grid, inputs = bound.grid(given.get("attributes") or {}, given.get("varyings") or {}, given.get("count"), target)
@@ -185,7 +182,7 @@ def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: 
     before = None if target is None else bound.target_words(grid, target)
     machine = bound.machine(inputs, before, 0, grid.lanes)
     machine.start(bound.code)
-    return Prepared("usse", machine, name=source.stage, grid=grid, results=lambda: bound.results(machine))
+    return Prepared("usse", machine, name=shader.stage, grid=grid, results=lambda: bound.results(machine))
 
 
 __all__ = ["Prepared", "captured_launch", "launch_options", "prepare"]

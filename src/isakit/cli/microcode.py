@@ -20,6 +20,7 @@ from typing import Any, Literal, get_origin, get_type_hints
 
 import numpy as np
 
+from isakit.description import words_of
 from isakit.errors import FormatError, LaunchError
 from isakit.lean import dataclass
 from isakit.machine.vuc.options import Options
@@ -78,9 +79,6 @@ def run_image(
             trace.append(str(cycle))
 
         core.on_cycle = keep
-    core.start()
-    for path in given.all("ring"):
-        core.feed(_words(Path(path)))
     until = given.one("until")
     script = given.one("script")
     try:
@@ -106,12 +104,7 @@ def prepared_core(
     source: object, settings: Sequence[str] = (), engine: Literal["auto", "reference", "llvm"] = "auto"
 ) -> Core:
     """Prepare a core with a program and its data, at the first instruction. Arguments and errors as of `run_image`."""
-    given = _Settings(settings)
-    core = _prepared(source, given, engine)
-    core.start()
-    for path in given.all("ring"):
-        core.feed(_words(Path(path)))
-    return core
+    return _prepared(source, _Settings(settings), engine)
 
 
 def _prepared(source: Any, given: _Settings, engine: Literal["auto", "reference", "llvm"]) -> Core:
@@ -124,6 +117,9 @@ def _prepared(source: Any, given: _Settings, engine: Literal["auto", "reference"
         core.memory.write(_place(address, "memory", "FILE@ADDRESS"), path.read_bytes())
     for name, value in given.prefixed("host."):
         core.host[name] = _number(value, f"host.{name}")
+    core.start()
+    for path in given.all("ring"):
+        core.feed(_words(Path(path)))
     return core
 
 
@@ -175,7 +171,7 @@ def _words(path: Path) -> list[int]:
     data = path.read_bytes()
     if len(data) % 4:
         raise LaunchError(f"{path}: {len(data)} bytes are not whole 32-bit words")
-    return [int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data), 4)]
+    return words_of(data)
 
 
 def _number(text: str, name: str) -> int:

@@ -15,6 +15,7 @@ from click.core import ParameterSource
 from isakit.cli.arguments import FORMS, Argument, macros, parse, place_shared, plain
 from isakit.cli.common import (
     UTF16_MARKS,
+    Dimensions,
     Options,
     echo,
     echo_json,
@@ -117,24 +118,6 @@ OUTPUT = Output(
 )
 
 
-class Dims(click.ParamType[tuple[int, ...]] if TYPE_CHECKING else click.ParamType):
-    """One to `most` positive numbers with commas between them."""
-
-    name = "dims"
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
-        try:
-            dims = tuple(int(n, 0) for n in str(value).split(","))
-        except ValueError:
-            dims = ()
-        if not 1 <= len(dims) <= self.most or min(dims) < 1:
-            self.fail(f"{value!r}: give 1 to {self.most} positive numbers with commas between them", param, ctx)
-        return dims
-
-
 @click.command(
     "run",
     epilog=f"""\b
@@ -149,8 +132,8 @@ NAME=FILE, then any of ,nearest ,linear ,clamp ,repeat ,mirror. --arg color=out:
 Microcode takes files: --arg data=FILE[@CELL] --arg ring=FILE --arg trace=- --arg save_data=FILE ...""",
 )
 @click.option("--kernel", metavar="NAME", help="The kernel, where the file has several.")
-@click.option("--grid", type=Dims(2), default="1", metavar="X[,Y]", help="Blocks.  [default: 1]")
-@click.option("--block", type=Dims(3), default="1", metavar="X[,Y[,Z]]", help="Threads of a block.  [default: 1]")
+@click.option("--grid", type=Dimensions(2), default="1", metavar="X[,Y]", help="Blocks.  [default: 1]")
+@click.option("--block", type=Dimensions(3), default="1", metavar="X[,Y[,Z]]", help="Threads of a block.  [default: 1]")
 @click.option("--arg", "specs", multiple=True, metavar="SPEC", help="An argument of the kernel; see below.")
 @click.option("--chip", default="gt200", metavar="CHIP", help="The simulated chip.  [default: gt200]")
 @engine_options()
@@ -439,15 +422,12 @@ def _usse(source: Module | Program, specs: list[tuple[str, str, str]], options: 
     import numpy as np
 
     import isakit
-    from isakit.cli.shader_inputs import save_result, shader_inputs
-    from isakit.formats import Shader
+    from isakit.cli.shader_inputs import save_result, shader_to_run
 
-    if not isinstance(source, Shader):
-        raise FormatError(None, 0, "only shader files can be run; give a GXP file or a shader's source")
-    given = shader_inputs([source], [spec for spec, _, _ in specs], options["textures"])
+    shader, given = shader_to_run(source, specs, options["textures"])
     limit = {} if options["limit"] is None else {"max_instructions": options["limit"]}
     with _busy("running"):
-        out = isakit.usse.run(source, engine=options["engine"], **given.inputs, **limit)
+        out = isakit.usse.run(shader, engine=options["engine"], **given.inputs, **limit)
     arrays = {name: np.asarray(value) for name, value in dict(out).items()}
     for name in given.outputs:
         if name not in arrays:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from isakit.cli.arguments import parse
+from isakit.errors import FormatError
 from isakit.machine.usse import Texture
 
 if TYPE_CHECKING:
@@ -29,6 +30,17 @@ class ShaderInputs:
 
     inputs: dict[str, Any] = field(default_factory=dict[str, Any])
     outputs: dict[str, Path] = field(default_factory=dict[str, Path])
+
+
+def shader_to_run(
+    source: object, specs: Sequence[tuple[str, str, str]], textures: Sequence[str]
+) -> tuple[Shader, ShaderInputs]:
+    """Return a loaded source as a shader, and its inputs. Raises as `shader_inputs`, FormatError for other programs."""
+    from isakit.formats import Shader
+
+    if not isinstance(source, Shader):
+        raise FormatError(None, 0, "only shader files can be run; give a GXP file or a shader's source")
+    return source, shader_inputs([source], [spec for spec, _, _ in specs], textures)
 
 
 def shader_inputs(shaders: Sequence[Shader], specs: Sequence[str], textures: Sequence[str]) -> ShaderInputs:

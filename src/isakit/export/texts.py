@@ -660,7 +660,4 @@ def evaluate(node: Node, word: int, address: int = 0) -> str | int:
 
 def number(node: NumberText, word: int) -> int:
     """Return the number of a field, before an address is added."""
-    value = node.field.get(word)
-    if node.signed and value >> node.field.width - 1:
-        value -= 1 << node.field.width
-    return value * node.scale
+    return node.field.number(word, node.signed) * node.scale

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from isakit.description import words_of
 from isakit.float_bits import bits_of_float, float_of_bits
 from isakit.sem.value import mask, signed
 
@@ -62,7 +63,7 @@ def take_printed(buffer: memoryview, text_at: TextAt) -> Printed:
             break  # it found no room
         record = bytes(buffer[4 * at : 4 * (at + words)])
         text, kinds = int.from_bytes(record[4:12], "little"), int.from_bytes(record[12:20], "little")
-        arguments = [int.from_bytes(record[k : k + 8], "little") for k in range(20, len(record) - 7, 8)]
+        arguments = words_of(record[20:], 8)
         if kind == _PRINT:
             out += formatted(text_at(text), [(kinds >> 2 * k & 3, v) for k, v in enumerate(arguments)], text_at)
         elif kind == _PYTHON:

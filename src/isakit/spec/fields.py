@@ -44,6 +44,11 @@ class Field:
             shift += n
         return value
 
+    def number(self, word: int, signed: bool) -> int:
+        """Return the field's value in `word`, in two's complement if it is signed."""
+        value = self.get(word)
+        return value - (1 << self.width) if signed and value >> self.width - 1 else value
+
     def put(self, value: int) -> int:
         """Return `value` placed into the field's bits of an otherwise zero word; it must fit."""
         word = 0

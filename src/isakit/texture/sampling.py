@@ -118,10 +118,8 @@ class Image:
 
     def texels(self, at: Array, inside: Array | None, reference: Array | None, wanted: int) -> list[Array]:
         """Return x, y, z, w of single texels."""
-        if reference is not None:
-            parts = {_COMPARED: self._compared(reference, self._component(_COMPARED, at, inside))}
-        else:
-            parts = {s: self._component(s, at, inside) for s in self.needed(wanted)}
+        sources = [_COMPARED] if reference is not None else self.needed(wanted)
+        parts = {s: self._texel(s, at, inside, reference) for s in sources}
         return self.assembled(parts, len(at), wanted)
 
     def texels_of_nothing(self, n: int, wanted: int) -> list[Array]:
@@ -166,9 +164,7 @@ class Image:
             inside = reduce(both, (t.inside for t in taps), None)
             at = self.place([t.at for t in taps], request.layer, strides)
             for s in sources:
-                got = self._component(s, at, inside)
-                if request.reference is not None:
-                    got = self._compared(request.reference, got)
+                got = self._texel(s, at, inside, request.reference)
                 values[s].append(got.view(np.float32).astype(np.float64) if smooth else got)
             if smooth:
                 weights.append(reduce(np.multiply, [t.weight.astype(np.float64) for t in taps if t.weight is not None]))
@@ -189,12 +185,15 @@ class Image:
             other, column, row = across_edges(face, i + di, j + dj, n)
             at = self.place([column, row], other if cube is None else cube + other, strides)
             for s in sources:
-                got = self._component(s, at, None)
-                if request.reference is not None:
-                    got = self._compared(request.reference, got)
+                got = self._texel(s, at, None, request.reference)
                 values[s].append(got.view(np.float32).astype(np.float64))
             weights.append(((a if di else ONE_WEIGHT - a) * (b if dj else ONE_WEIGHT - b)).astype(np.float64))
         return values, weights, 16
+
+    def _texel(self, source: int, at: Array, inside: Array | None, reference: Array | None) -> Array:
+        """Return a component of texels, or what its comparison with the reference gives."""
+        texel = self._component(source, at, inside)
+        return texel if reference is None else self._compared(reference, texel)
 
     def _compared(self, reference: Array, texel: Array) -> Array:
         """Compare the reference with the texel: 1.0 where it holds, else 0.0."""

@@ -243,6 +243,17 @@ class MBlock:
         self.notes: list[Note] = []
         self.edges: dict[MBlock, list[Note]] = {}
 
+    @property
+    def is_end(self) -> bool:
+        """True if the program ends here without another instruction."""
+        return not self.succs and not self.ins
+
+    def lead(self, old: MBlock, new: MBlock) -> None:
+        """Make the block lead to `new` instead of `old`, with the notes on the way."""
+        self.succs = [new if s is old else s for s in self.succs]
+        if old in self.edges:
+            self.edges[new] = self.edges.pop(old)
+
     def note(self, notes: list[Note]) -> None:
         """Append notes behind the last instruction."""
         (self.ins[-1].after if self.ins else self.notes).extend(notes)

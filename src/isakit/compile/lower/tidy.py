@@ -72,7 +72,7 @@ def lay_out_blocks(m: MFunction) -> None:
         w, v = before[x], after[x]
         if w is None or x is y or x is z or _falls_into(w, x):
             continue
-        if not x.succs or (x.cond is not None and z in x.succs and not _is_end(z)):
+        if not x.succs or (x.cond is not None and z in x.succs and not z.is_end):
             after[w], after[y], after[x] = v, x, z
             before[x] = y
             if v is not None:
@@ -87,7 +87,3 @@ def lay_out_blocks(m: MFunction) -> None:
 
 def _falls_into(b: MBlock, x: MBlock) -> bool:
     return x in b.succs
-
-
-def _is_end(b: MBlock | None) -> bool:
-    return b is None or (not b.succs and not b.ins)

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from isakit.compile.placed_error import PlacedError
 from isakit.errors import Diagnostic
 
 SIZES = {"pred": 0, "b8": 1, "u8": 1, "s8": 1, "b16": 2, "u16": 2, "s16": 2, "f16": 2, "b32": 4, "u32": 4, "s32": 4,
@@ -126,12 +127,8 @@ class PtxSource:
         return line + 1, found.start() - start, self.origin.splitlines()[line]
 
 
-class PtxSyntaxError(Exception):
+class PtxSyntaxError(PlacedError):
     """A place where reading cannot go on; caught by the parser and by the compiler, which report it."""
-
-    def __init__(self, pos: int, message: str, width: int = 1, notes: tuple[str, ...] = ()) -> None:
-        self.pos, self.message, self.width, self.notes = pos, message, width, notes
-        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True)

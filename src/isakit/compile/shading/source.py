@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
+from isakit.compile.placed_error import PlacedError
 from isakit.errors import CompileError, Diagnostic
 
 SHOWN = 160
@@ -12,12 +13,8 @@ SHOWN = 160
 _BEFORE = 60
 
 
-class ShadingError(Exception):
+class ShadingError(PlacedError):
     """A place where a shader is wrong; reported as a diagnostic by whoever has the sources."""
-
-    def __init__(self, pos: int, message: str, width: int = 1, notes: tuple[str, ...] = ()) -> None:
-        self.pos, self.message, self.width, self.notes = pos, message, width, notes
-        super().__init__(message)
 
 
 class SourceFile(NamedTuple):

@@ -286,9 +286,7 @@ class _Chooser:
                 bit = 1 << at % len(_BITS) if s is not targets[-1] and at // len(_BITS) == k else 0
                 ops = {"ty": "b32", "dst": OperandReg(register), "src1": PooledLiteral(bit)}
                 way.ins.append(MIns(hw.MOV_IMMEDIATE, ops, b.loc))
-            p.succs = [way if x is s else x for x in p.succs]
-            if s in p.edges:
-                p.edges[way] = p.edges.pop(s)
+            p.lead(s, way)
             before.setdefault(targets[-1], []).append(way)
         before[targets[-1]] += points
         m.place(before)

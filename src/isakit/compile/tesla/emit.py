@@ -344,11 +344,6 @@ def fuse_exits_into_stores(m: MFunction) -> None:
             b.ins[-1].tail = "exit"
 
 
-def _is_end(b: MBlock) -> bool:
-    """Return whether a block is an exit without instructions."""
-    return not b.succs and not b.ins
-
-
 def _ending(b: MBlock, after: MBlock | None, breaks: bool) -> list[MIns]:
     def branch(target: MBlock, guard: object = None) -> MIns:
         i = MIns(hw.BRA, {}, b.loc)
@@ -371,7 +366,7 @@ def _ending(b: MBlock, after: MBlock | None, breaks: bool) -> list[MIns]:
     opposite = c.false if test == c.true else c.true
     yes, no = b.succs
     for end, other, leaving, going in ((yes, no, test, opposite), (no, yes, opposite, test)):
-        if _is_end(end) and end is not after and not breaks:  # `ret` does not pass the entry of a break
+        if end.is_end and end is not after and not breaks:  # `ret` does not pass the entry of a break
             if other is after:
                 return [leave((c, leaving))]
             return [branch(other, (c, going)), MIns(hw.END, {}, b.loc)]  # a loop: one instruction each time round

@@ -39,15 +39,8 @@ def _between(m: MFunction, b: MBlock, s: MBlock) -> MBlock:
     """Put a block on the way from one block to another, in no place yet."""
     new = m.made()
     new.loc, new.succs = b.loc, [s]
-    _lead(b, s, new)
+    b.lead(s, new)
     return new
-
-
-def _lead(b: MBlock, s: MBlock, new: MBlock) -> None:
-    """Lead a jump of a block to another one."""
-    b.succs = [new if x is s else x for x in b.succs]
-    if s in b.edges:
-        b.edges[new] = b.edges.pop(s)
 
 
 def _begin_with_heads(m: MFunction) -> None:
@@ -90,7 +83,7 @@ def _end_turns(m: MFunction) -> None:
             end = m.made()
             end.loc, end.succs = last.loc, [head]
             for b in ends:
-                _lead(b, head, end)
+                b.lead(head, end)
             m.blocks.insert(_places(m)[last] + 1, end)
 
 
@@ -113,7 +106,7 @@ def _leave_behind(m: MFunction) -> None:
         if len(outside) == 1 and m.blocks[after : after + 1] != [to := outside.pop()]:
             behind = _nothing(m, to.loc, to)
             for b in within:
-                _lead(b, to, behind)
+                b.lead(to, behind)
             put(after, behind)
 
 
@@ -176,7 +169,7 @@ def _begin_with_instructions(m: MFunction) -> None:
         if any(p is not above or p.cond is not None for p in entries):
             entry = _nothing(m, b.loc, b)
             for p in entries:
-                _lead(p, b, entry)
+                p.lead(b, entry)
             before[b] = [entry]
     m.place(before)
 
@@ -198,7 +191,7 @@ def _part_jumps(m: MFunction) -> None:
         new = _nothing(m, b.loc, after)
         before[after] = [new]
         if b.cond is not None:
-            _lead(b, after, new)
+            b.lead(after, new)
             continue
         end = min(end for start, end in loops if start <= k <= end)
         past = [s for x in m.blocks[over[0] + 1 : k] for s in x.succs if k + 1 < at[s] <= end]

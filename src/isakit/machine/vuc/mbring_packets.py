@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from isakit.description import words_of
 from isakit.errors import LaunchError
 from isakit.machine.vuc.mbring import (
     CODED,
@@ -240,8 +241,7 @@ def _bytes(*values: int) -> int:
 
 
 def _words(data: bytes) -> list[int]:
-    data += bytes(-len(data) % 4)
-    return [int.from_bytes(data[k : k + 4], "little") for k in range(0, len(data), 4)]
+    return words_of(data + bytes(-len(data) % 4))
 
 
 def _within(what: str, low: int, high: int, *values: int) -> None:

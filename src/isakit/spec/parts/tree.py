@@ -316,10 +316,7 @@ class Imm(OfField):
 
     def value(self, word: int) -> int:
         """Return the number that is printed."""
-        v = self.field.get(word)
-        if self.signed and v >> (self.field.width - 1):
-            v -= 1 << self.field.width
-        return v * self.scale
+        return self.field.number(word, self.signed) * self.scale
 
     @property
     def limits(self) -> tuple[int, int]:
