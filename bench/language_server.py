@@ -5,7 +5,7 @@ follow the opening of the text at once, while its mistakes are still looked for:
 and again in turn until the mistakes are told, the longest wait of those. Then, for each request after a change:
 processor time of the server and time that passed, the median and the quartiles of several changes, and as a ratio the
 processor time beside that of looking at the text for the first time. Usage:
-bench/language_server.py [--lines N] [--repeat N] [--language LANGUAGE] [FILE]
+bench/language_server.py [--lines N] [--repeat N] [--language LANGUAGE] [--after SECONDS] [FILE]
 """
 
 from __future__ import annotations
@@ -141,13 +141,16 @@ def row(title: str, used: list[float], passed: list[float], base: float) -> str:
     return f"| {title} | {told(used)} | {told(passed)} | {statistics.mean(used) / base:.3f} |"
 
 
-async def measure(text: str, repeat: int, language: str) -> None:
+async def measure(text: str, repeat: int, language: str, after: float) -> None:
     client: Any = LanguageClient("bench", "1")
     said: asyncio.Queue[Any] = asyncio.Queue()
     client.feature("textDocument/publishDiagnostics")(lambda params: said.put_nowait(params))
+    begin = time.perf_counter()
     await client.start_io(sys.executable, "-m", "isakit", "lsp")
     pid = client._server.pid
     await client.initialize_async(lsp.InitializeParams(lsp.ClientCapabilities()))
+    print(f"initialize: {1000 * (time.perf_counter() - begin):.0f} ms")
+    await asyncio.sleep(after)
     document = lsp.TextDocumentIdentifier(f"file:///kernel.{ENDINGS[language]}")
     lines = text.split("\n")
     typical, new_line = {
@@ -183,7 +186,8 @@ async def measure(text: str, repeat: int, language: str) -> None:
             answer = await action()
             waits.append(time.perf_counter() - asked)
             if len(waits) <= len(requests):
-                print(f"| {title} | {1000 * waits[-1]:.0f} | {'yes' if answer else 'none'} |")
+                told = "names" if getattr(answer, "is_incomplete", False) else "yes" if answer else "none"
+                print(f"| {title} | {1000 * waits[-1]:.0f} | {told} |")
         await asyncio.sleep(0.1)
     first = await said.get()
     while first.version != version:
@@ -234,10 +238,11 @@ def main() -> None:
     parser.add_argument("--lines", type=int, default=5000)
     parser.add_argument("--repeat", type=int, default=15)
     parser.add_argument("--language", choices=ENDINGS, default="tesla")
+    parser.add_argument("--after", type=float, default=0, help="seconds from the greeting to the opening of the text")
     parser.add_argument("file", nargs="?")
     options = parser.parse_args()
     text = Path(options.file).read_text() if options.file else invented(options.lines, options.language)
-    asyncio.run(measure(text, options.repeat, options.language))
+    asyncio.run(measure(text, options.repeat, options.language, options.after))
 
 
 if __name__ == "__main__":

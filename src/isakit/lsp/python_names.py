@@ -11,6 +11,8 @@ import re
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 from isakit.asm.source import SourceSpan
 from isakit.compile.python.calls import FUNCTIONS_OF_THREADS
@@ -22,6 +24,10 @@ from isakit.errors import CompileError, IsakitError
 from isakit.lsp.blocks import BlockNames
 from isakit.lsp.texts import Definition, KnownName
 
+STATEMENT = re.compile(
+    r"(?m)^(?:(?:@[^\n]*\n(?:[ \t)\]}#\n][^\n]*\n|\n)*)+)?(?!(?:else|elif|except|finally)\b)[^\s#)\]}@]"
+)
+"""Possible beginnings of statements at the top of a text, with their decorators."""
 _LEFT_OUT = 8
 """Lines that may be no Python."""
 _COMMENT = re.compile(
@@ -38,20 +44,44 @@ def k(out: "f32p", array: "i32p", a: "f32", b: "f32", c: "f32", i: "i32", j: "i3
 """
 
 
+class _Part(NamedTuple):
+    """A statement at the top of a text, or a few: all places are counted from its beginning.
+
+    Attributes:
+        defined: names, with their places, kinds and blocks; block 0 is the top of the text.
+        changes: places where another block begins, and that block.
+        parents: blocks around blocks.
+    """
+
+    defined: list[tuple[str, int, str, int]]
+    changes: list[tuple[int, int]]
+    parents: list[int]
+
+
 class PythonNames(BlockNames):
-    """The names of a text. A function is a block; one of its names is its own if it is given a value there."""
+    """The names of a text. A function is a block; one of its names is its own if it is given a value there.
+
+    `earlier` are those of the text before a change: statements of the same text are not read again.
+    """
 
     WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, earlier: PythonNames | None = None) -> None:
         self._by_name: dict[str, dict[int, Definition]] = {}
         super().__init__(text)
         self._comments = [m.span() for m in _COMMENT.finditer(text)]
         self._lines = text.split("\n")
-        tree = _tree(text)
-        if tree is not None:
-            self._body(tree.body, 0)
-        self._changes.sort(key=lambda c: c[0])
+        known = earlier._parts if earlier is not None else dict[str, _Part]()
+        self._parts: dict[str, _Part] = {}
+        places = [0, *(m.start() for m in STATEMENT.finditer(text) if m.start()), len(text)]
+        for start, end in pairwise(places):
+            own = text[start:end]
+            part = self._parts[own] = known.get(own) or _Reader(own).part
+            blocks = [0, *(len(self._parents) + k for k in range(len(part.parents) - 1))]
+            self._parents += (blocks[p] for p in part.parents[1:])
+            self._changes += ((start + at, blocks[k]) for at, k in part.changes)
+            for name, at, kind, k in part.defined:
+                self._define(name, start + at, kind, blocks[k])
 
     def references(self, definition: Definition) -> list[SourceSpan]:
         """Return all places of a name, its definition included, in the order of the text."""
@@ -88,6 +118,25 @@ class PythonNames(BlockNames):
         known = self._by_name.get(name, {})
         return next((known[s] for s in self._outwards(self._scope(offset)) if s in known), None)
 
+    def _define(self, name: str, offset: int, kind: str, scope: int) -> None:
+        known = self._by_name.setdefault(name, {})
+        if scope not in known:
+            known[scope] = d = Definition(name, self._span(offset, len(name)), kind, scope)
+            self.definitions.append(d)
+
+
+class _Reader:
+    """Reads a statement and those in it."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._lines = text, text.split("\n")
+        self._starts = list(accumulate((len(line) + 1 for line in self._lines), initial=0))
+        self.part = _Part([], [], [0])
+        self._known: set[tuple[str, int]] = set()
+        if (tree := _tree(text)) is not None:
+            self._body(tree.body, 0)
+        self.part.changes.sort(key=lambda c: c[0])
+
     def _body(self, body: list[ast.stmt], scope: int) -> None:
         for node in body:
             for n in _own_nodes(node):
@@ -98,41 +147,39 @@ class PythonNames(BlockNames):
             case ast.FunctionDef():
                 is_kernel = any("kernel" in (d := ast.unparse(x)) or "jit" in d for x in node.decorator_list)
                 at = self._place(node.lineno, node.col_offset)
-                name = re.compile(r"def\s+").match(self._text, at)
-                self._define(node.name, name.end() if name else at, "kernel" if is_kernel else "function", scope)
-                inner = self._block(scope)
+                self._named(node.name, at, "kernel" if is_kernel else "function", scope)
+                inner = len(self.part.parents)
+                self.part.parents.append(scope)
                 end = self._place(node.end_lineno or node.lineno, node.end_col_offset or 0)
-                self._changes += [(at + 4, inner), (end, scope)]
+                self.part.changes.extend([(at + 4, inner), (end, scope)])
                 for a in ast.walk(node.args):
                     if isinstance(a, ast.arg):
-                        self._define(a.arg, self._place(a.lineno, a.col_offset), "parameter", inner)
+                        self._named(a.arg, self._place(a.lineno, a.col_offset), "parameter", inner)
                 self._body(node.body, inner)
             case ast.ClassDef():
-                at = self._place(node.lineno, node.col_offset)
-                name = re.compile(r"class\s+").match(self._text, at)
-                self._define(node.name, name.end() if name else at, "type", scope)
+                self._named(node.name, self._place(node.lineno, node.col_offset), "type", scope)
             case ast.Name(ctx=ast.Store()):
-                self._define(node.id, self._place(node.lineno, node.col_offset), "variable", scope)
+                self._named(node.id, self._place(node.lineno, node.col_offset), "variable", scope)
             case ast.alias():
                 at = self._place(node.lineno, node.col_offset)
-                shown = node.asname or node.name.split(".")[0]
                 behind = at + len(node.name) if node.asname else at
-                found = re.compile(rf"\b{re.escape(shown)}\b").search(self._text, behind)
-                self._define(shown, found.start() if found else at, "value", scope)
+                self._named(node.asname or node.name.split(".")[0], behind, "value", scope)
             case _:
                 pass
+
+    def _named(self, name: str, at: int, kind: str, scope: int) -> None:
+        """Define the name that stands at a place, or next behind it, unless it is known."""
+        if (name, scope) in self._known:
+            return
+        self._known.add((name, scope))
+        found = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)").search(self._text, at)
+        self.part.defined.append((name, found.start() if found else at, kind, scope))
 
     def _place(self, line: int, column: int) -> int:
         """Return a place of the syntax tree, which counts bytes."""
         text = self._lines[line - 1]
         characters = column if text.isascii() else len(text.encode()[:column].decode("utf-8", "ignore"))
         return self._starts[line - 1] + characters
-
-    def _define(self, name: str, offset: int, kind: str, scope: int) -> None:
-        known = self._by_name.setdefault(name, {})
-        if scope not in known:
-            known[scope] = d = Definition(name, self._span(offset, len(name)), kind, scope)
-            self.definitions.append(d)
 
 
 def _own_nodes(node: ast.AST) -> Iterator[ast.AST]:

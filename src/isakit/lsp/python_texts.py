@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from isakit.lsp.python_names import PythonNames
 
 _WORD = re.compile(r"\w+")
-_BLOCK = re.compile(
-    r"(?m)^(?:(?:@[^\n]*\n(?:[ \t)\]}#\n][^\n]*\n|\n)*)+)?(?!(?:else|elif|except|finally)\b)[^\s#)\]}@]"
-)
-"""Possible beginnings of statements at the top of a text, with their decorators."""
 
 
 class _Seen(NamedTuple):
@@ -71,6 +67,7 @@ class PythonText(Text):
     def __init__(self, text: str, path: str, earlier: PythonText | None = None) -> None:
         self._text, self._path = text, path
         self._memory = _Memory() if earlier is None else earlier._memory
+        self._earlier = earlier._names or earlier._earlier if earlier is not None else None
         self._names: PythonNames | None = None
 
     @property
@@ -79,7 +76,7 @@ class PythonText(Text):
         from isakit.lsp.python_names import PythonNames
 
         if self._names is None:
-            self._names = PythonNames(self._text)
+            self._names, self._earlier = PythonNames(self._text, self._earlier), None
         return self._names
 
     def prepare(self) -> None:
@@ -170,11 +167,12 @@ class PythonText(Text):
         from isakit.compile.python.texts import TopStatement
         from isakit.compile.python.translate import NO_FILE
         from isakit.compile.python.writer import source_lines
+        from isakit.lsp.python_names import STATEMENT
 
         text = "\n".join(source_lines(self._text))
         known, blocks = self._memory.blocks, dict[str, list[ast.stmt]]()
         found: list[TopStatement] = []
-        starts = [0, *(m.start() for m in _BLOCK.finditer(text) if m.start()), len(text)]
+        starts = [0, *(m.start() for m in STATEMENT.finditer(text) if m.start()), len(text)]
         above = 0
         for start, end in pairwise(starts):
             block = text[start:end]
