@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from isakit.compile.ir import NOWHERE, Ins
+from isakit.compile.ir import NOWHERE, Ins, IrValue
 from isakit.compile.shader import (
     USER_BUFFERS,
     ShaderInput,
@@ -53,6 +53,16 @@ class Leaf:
         return self.of
 
 
+class Shared:
+    """A texture coordinate that several variables of GLSL share, and how many of its components they take so far."""
+
+    def __init__(self, semantic: str, centroid: bool) -> None:
+        self.semantic, self.centroid = semantic, centroid
+        self.name = f"{semantic}."  # no variable can be called so
+        self.size = 0
+        self.parts: list[Leaf] = []
+
+
 class Program(Lowering):
     """Lowers a whole shader. `varyings` names the semantics of inputs and outputs that have none, by their names."""
 
@@ -64,6 +74,8 @@ class Program(Lowering):
         self.shader, self.language, self.interface, self.varyings = shader, language, interface, varyings
         self.taken: set[str] = set()
         self.outputs: list[tuple[Leaf, ShaderVariable]] = []
+        self.shared: dict[str, tuple[Shared, int]] = {}
+        """Places of variables that share a coordinate, by name: it, and their first component."""
         self.names: dict[str, int] = {}
         self.keeps = False
 
@@ -134,6 +146,32 @@ class Program(Lowering):
             for leaf in self._leaves(v, checked=False):
                 if leaf.semantic:
                     self.taken.add(leaf.semantic.name)
+        if self.language.product:
+            self._share([v for v in variables if v.role in ("input", "output") and self._interpolated(v)])
+
+    def _share(self, variables: list[ShaderVariable]) -> None:
+        """Let variables share texture coordinates where there is not one for each: large ones come first.
+
+        Where things are follows from the declarations alone, which both programs have.
+        """
+        found = [(leaf, v) for v in variables for leaf in self._leaves(v, checked=False) if leaf.semantic is None]
+        free = [s for s in _GENERIC if s not in self.taken]
+        if len(found) <= len(free):
+            return
+        rooms: list[Shared] = []
+        for leaf, v in sorted(found, key=lambda f: -f[0].type.size):
+            if leaf.type.base.kind != "float":
+                continue
+            fitting = (r for r in rooms if r.size + leaf.type.size <= 4 and r.centroid == v.centroid)
+            room = next(fitting, None)
+            if room is None and len(rooms) < len(free):
+                room = Shared(free[len(rooms)], v.centroid)
+                rooms.append(room)
+            if room is not None:
+                self.shared[leaf.name] = room, room.size
+                room.size += leaf.type.size
+                room.parts.append(leaf)
+        self.taken.update(r.semantic for r in rooms)
 
     def _leaves(self, v: ShaderVariable, checked: bool = True) -> list[Leaf]:
         """Flatten an input or output into scalars and vectors with the semantics that are written."""
@@ -170,9 +208,13 @@ class Program(Lowering):
             return leaf.semantic
         if not self._interpolated(v):
             return Semantic("")
+        if leaf.name in self.shared:
+            return Semantic(self.shared[leaf.name][0].semantic)
         free = next((s for s in _GENERIC if s not in self.taken), None)
         if free is None:
-            raise ShadingError(v.pos, f"`{leaf.name}` is one more than there are between the programs", len(v.name))
+            notes = (f"there are {len(_GENERIC)} texture coordinates, of four components each",)
+            said = f"`{leaf.name}` is one more than there are between the programs"
+            raise ShadingError(v.pos, said, len(v.name), notes)
         self.taken.add(free)
         if not self.language.product:
             self.sources.warn(v.pos, f"`{leaf.name}` has no semantic: it becomes {free}", len(v.name))
@@ -193,6 +235,9 @@ class Program(Lowering):
             centroid = named.centroid or v.centroid
             if named.name == "FRAGCOLOR":
                 values += self._color_before(v, kind)
+                continue
+            if leaf.name in self.shared:
+                values += self._part(leaf, kind)
                 continue
             self._keep(v, leaf.name)
             if "__regformat" in v.qualifiers:
@@ -218,6 +263,15 @@ class Program(Lowering):
             self.interface.inputs.append(record)
         self.tell(v)
         self.put_all(self.slots(v), values)
+
+    def _part(self, leaf: Leaf, kind: Numeric) -> Values:
+        """Return an input that shares its texture coordinate with others."""
+        room, first = self.shared[leaf.name]
+        if all(i.name != room.name for i in self.interface.inputs):
+            record = ShaderInput(room.name, room.semantic, room.size, centroid=room.centroid)
+            self.interface.inputs.append(record)
+        got = self.op(INPUT(room.name, vector("f32", room.size)))
+        return self.convert([self.swizzle(got, "xyzw"[first : first + kind.size])], FLOAT, kind.base)
 
     def _raw(self, v: ShaderVariable, leaf: Leaf, named: Semantic) -> tuple[Values, ShaderInput]:
         """Return an attribute whose bytes come as they are."""
@@ -248,6 +302,9 @@ class Program(Lowering):
 
     def _output(self, v: ShaderVariable) -> None:
         if not v.assigned:
+            if v.pos and self._interpolated(v) and self.language.product:  # the other program reads it, perhaps
+                for leaf in self._leaves(v):
+                    self._named(leaf, v)
             return
         for leaf in self._leaves(v):
             named = self._named(leaf, v)
@@ -257,6 +314,9 @@ class Program(Lowering):
                 raise ShadingError(
                     v.pos, f"`{leaf.name}` is an output, which is of floating point numbers", len(v.name)
                 )
+            if leaf.name in self.shared:
+                self.outputs.append((leaf, v))
+                continue
             if any(o.semantic == named.name for o in self.interface.outputs):
                 notes = (
                     ("a program writes one colour: draw again for another one",)
@@ -275,11 +335,19 @@ class Program(Lowering):
         if self.dead:
             return
         # The colour is the last: what reads the one of the tile before comes before it.
+        shared: dict[Shared, dict[str, IrValue]] = {}
         for leaf, v in sorted(self.outputs, key=lambda o: self.stage == "fragment" and self._is_color(o[0], o[1])):
             value = self.get(self.slots(v)[leaf.start])
             if self.stage == "vertex":
                 value = self.as_f32(value)
-            self.b.emit(OUTPUT(leaf.name), [value], ())
+            if leaf.name in self.shared:
+                shared.setdefault(self.shared[leaf.name][0], {})[leaf.name] = value
+            else:
+                self.b.emit(OUTPUT(leaf.name), [value], ())
+        for room, values in shared.items():
+            parts = [values.get(a.name) or self.zero(vector("f32", a.type.size)) for a in room.parts]
+            self.interface.outputs.append(ShaderOutput(room.name, room.semantic, room.size))
+            self.b.emit(OUTPUT(room.name), [self.join(parts)], ())
         self.b.block.term = ("exit",)
 
     def _is_color(self, leaf: Leaf, v: ShaderVariable) -> bool:

@@ -397,8 +397,11 @@ class ExpressionLowering(Variables):
             if texture not in ("2d", "cube"):
                 raise ShadingError(t.pos, f"{texture.upper()} textures are not supported", len(t.name))
             if t.name in ("texeloffset", "texelfetch"):
-                what = "offsets in texels" if t.name == "texeloffset" else "texels by their numbers"
-                raise ShadingError(t.pos, f"{what} are not supported", len(t.name))
+                near = t.name == "texeloffset"
+                what = "offsets in texels" if near else "texels by their numbers"
+                instead = "uv + vec2(offset) / size" if near else "(vec2(place) + 0.5) / size"
+                notes = (f"a program does not know a texture's size: give it as a uniform, and read at {instead}",)
+                raise ShadingError(t.pos, f"{what} are not supported", len(t.name), notes)
             sampler = self.sampler(arguments[0])
             arguments = arguments[1:]
         if t.name == "mul":

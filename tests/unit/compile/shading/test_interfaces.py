@@ -171,3 +171,39 @@ def test_native_colour_is_written_as_bytes() -> None:
     assert np.array_equal(
         isakit.usse.run(shader, varyings={"color0": [[0, 0.25, 1, 2]]})["color"] * 255, [[0, 64, 255, 255]]
     )
+
+
+def _through(varyings: dict[str, int], assigned: set[str], read: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Hand numbers from a vertex to a fragment program of GLSL; return what is read of them, and what should be."""
+    types = {1: "float", 2: "vec2", 3: "vec3", 4: "vec4"}
+    declared = "".join(f"varying {types[n]} {name};\n" for name, n in varyings.items())
+    numbers = {name: [k + c / 4 for c in range(n)] for k, (name, n) in enumerate(varyings.items())}
+    sets = [f"{name} = {types[varyings[name]]}({', '.join(map(str, numbers[name]))});" for name in sorted(assigned)]
+    vertex = f"attribute vec4 p;\n{declared}void main() {{ gl_Position = p; {' '.join(sets)} }}"
+    parts = [f"{name}{'.' + c if varyings[name] > 1 else ''}" for name in read for c in "xyzw"[: varyings[name]]]
+    out = isakit.usse.run(isakit.compile_shader(vertex, stage="vertex"), attributes={"p": np.zeros((1, 4))})
+    given = {name: np.pad(rows, ((0, 0), (0, 4 - rows.shape[1]))) for name, rows in out.items() if "texcoord" in name}
+    got: list[float] = []
+    for part in parts:
+        text = f"precision mediump float;\n{declared}void main() {{ gl_FragColor = vec4({part}); }}"
+        shader = isakit.compile_shader(text, stage="fragment", target="f32x4")
+        got.append(isakit.usse.run(shader, varyings=given)["color"][0, 0])
+    return np.array(got), np.array([number for name in read for number in numbers[name]])
+
+
+def test_a_varying_that_the_vertex_program_leaves_out_keeps_its_place() -> None:
+    got, want = _through({"a": 4, "b": 4}, {"b"}, ["b"])
+    np.testing.assert_array_equal(got, want)
+
+
+def test_more_varyings_than_texture_coordinates_share_them() -> None:
+    sizes = [2, 1, 3, 4, 2, 2, 1, 3, 2, 2, 4, 1, 2, 1, 1]
+    varyings = {f"v{k}": n for k, n in enumerate(sizes)}
+    got, want = _through(varyings, set(varyings) - {"v4"}, ["v0", "v1", "v2", "v3", "v7", "v10", "v14"])
+    np.testing.assert_array_equal(got, want)
+
+
+def test_varyings_of_more_components_than_there_are_are_refused_by_name() -> None:
+    text = "attribute vec4 p; varying vec4 v[11]; void main() { gl_Position = p; v[10] = p; }"
+    with pytest.raises(CompileError, match=r"`v\[10\]` is one more than there are between the programs"):
+        isakit.compile_shader(text, stage="vertex")
