@@ -380,28 +380,28 @@ class Pipeline(Framebuffer):
     ) -> None:
         """Shade the fragments of quads and merge them."""
         self._last = replace(self.last, inputs=partial(fragments_of, fragment, corners, quads, state))
-        merger = Merger(self.targets, self.depth_buffer, state, self.choices)
-        results = fragment.results(len(self.targets))
-        if self._compiled(fragment, corners, quads, state, view, launch, results, stats):
+        arrays = ArrayFragments(
+            self.engine, self._mapped, fragment, launch, fragment.results(len(self.targets)), corners, quads, state,
+            view, self._merger(state), self.choices,
+        )  # fmt: skip
+        if self._compiled(arrays, stats):
             return
         varyings = self.fragments if len(quads) <= PORTION else None
         started = time.perf_counter()
         for start in range(0, len(quads), PORTION):
-            part = quads.part(start, start + PORTION)
-            self.engine.spend_on_arrays(ARRAY_WORK * len(part) // WARP_QUADS)
-            shading = ArrayFragments(
-                self.engine, self._mapped, fragment, launch, results, corners, part, state, view, merger, self.choices
-            )
-            shading.shade(varyings or fragments_of(fragment, corners, part, state), stats)
-        stats.samples += merger.passed
+            part = replace(arrays, quads=quads.part(start, start + PORTION))
+            self.engine.spend_on_arrays(ARRAY_WORK * len(part.quads) // WARP_QUADS)
+            part.shade(varyings or fragments_of(fragment, corners, part.quads, state), stats)
+        stats.samples += arrays.merger.passed
         stats.stages["fragments"] = stats.stages.get("fragments", 0.0) + time.perf_counter() - started
 
-    def _compiled(
-        self, fragment: FragmentShader, corners: Corners, quads: Quads, state: DrawState, view: Viewport,
-        launch: Launch, results: set[int], stats: DrawStats,
-    ) -> bool:  # fmt: skip
+    def _merger(self, state: DrawState) -> Merger:
+        return Merger(self.targets, self.depth_buffer, state, self.choices)
+
+    def _compiled(self, arrays: ArrayFragments, stats: DrawStats) -> bool:
         """Shade and merge on compiled code; False where arrays have to do it."""
-        ready = self.engine.prepared(launch, 4 * len(quads), results, self.choices)
+        quads, state = arrays.quads, arrays.state
+        ready = self.engine.prepared(arrays.launch, 4 * len(quads), arrays.results, self.choices)
         if ready is None:
             return False
         self.engine.spend(COMPILED_WORK * len(quads) // WARP_QUADS)
@@ -414,17 +414,13 @@ class Pipeline(Framebuffer):
 
         def merged(s: StageState, start: int, stop: int) -> int:
             """Merge a batch with the array code."""
-            merger = Merger(self.targets, self.depth_buffer, state, self.choices)
-            part = quads.part(start // 4, -(-stop // 4))
-            arrays = ArrayFragments(
-                self.engine, self._mapped, fragment, launch, results, corners, part, state, view, merger, self.choices
-            )
-            arrays.merge(arrays.left_by(s), fragments().part(start, stop))
-            return merger.passed
+            batch = replace(arrays, quads=quads.part(start // 4, -(-stop // 4)), merger=self._merger(state))
+            batch.merge(batch.left_by(s), fragments().part(start, stop))
+            return batch.merger.passed
 
         drawing = DrawArguments(
-            fragment, *ready, corners, quads, fragments, state, view.depth_range, self.choices, self.targets,
-            self.depth_buffer, (self.width, self.height), merged, self.threads, self.make_all,
+            arrays.shader, *ready, arrays.corners, quads, fragments, state, arrays.view.depth_range, self.choices,
+            self.targets, self.depth_buffer, (self.width, self.height), merged, self.threads, self.make_all,
         )  # fmt: skip
         return draw(drawing, self.engine, stats)
 
