@@ -2,7 +2,7 @@
 
 disassemble: two words to their text. compile: five statements of PTX. draw: a captured frame of one triangle, on the
 reference engine. These three are measured the second time in a process. launch: the first compiled launch of a process,
-with its machine code in the cache.
+with its machine code in the cache. redraw: a push that draws what the one before has drawn, on compiled code.
 Prints JSON: calls, functions and files, of the package alone.
 """
 
@@ -85,11 +85,41 @@ def draw() -> Walk:
     return walk
 
 
+def redraw() -> Walk:
+    """Return a walk through a push with the three draws of gears, for which everything is ready."""
+    from isakit.hosts.drm.card import Channel
+    from isakit.hosts.drm.card_settings import CardSettings
+    from isakit.hosts.drm.replay import Replay
+
+    settings, channels = CardSettings(engine="llvm"), list[Channel]()
+    replay = Replay(ROOT / "tests/vectors/gl/gears-a0.glc", settings)
+    pushes: list[list[tuple[int, int]]] = []
+    with_draws: list[list[tuple[int, int]]] = []
+
+    def watch(channel: Channel) -> None:
+        push = channel.push
+        channel.engine3d.drawing.pipeline.make_all = True
+        channel.push = lambda segments: (pushes.append([*segments]), push(segments))[1]
+        channels.append(channel)
+
+    replay.on_channel = watch
+    replay.on_draw = lambda: with_draws.append(pushes[-1])
+    replay.run()
+
+    def walk() -> None:
+        channels[0].push(with_draws[-1])
+
+    for _ in range(10):  # code for what comes again is made after a while
+        walk()
+    return walk
+
+
 WALKS: dict[str, Callable[[], Walk]] = {
     "disassemble": disassemble,
     "compile": compile_ptx,
     "launch": launch,
     "draw": draw,
+    "redraw": redraw,
 }
 
 
