@@ -58,6 +58,8 @@ MOST_QUADS = 1 << 18
 MOST_INSTRUCTIONS = 1 << 12
 """Triangles of a draw, quads in the boxes around them, and instructions of a program, above which the little that a
 plan saves is not worth it."""
+SHARED_LANES = 4 * LANES
+"""Lanes of fragments from which on several threads run them, if there are to be some."""
 Banks = Mapping[int, Array]
 """c[] bank number -> its bytes, where they are; they may be others at the next draw."""
 
@@ -407,6 +409,9 @@ class _Prepared:
     def _shade(self, p: Pipeline, made: Vertices, n: int, banks: Banks, stats: DrawStats) -> None:
         """Run and merge the fragments of the quads; `banks`: the constants of their program."""
         p.load(self._made_quads.part(0), self._common.state)
+        if p.threads > 1 and 4 * n >= SHARED_LANES:
+            self._shade_rest(p, made, 0, banks, stats)
+            return
         self._put_targets(p)
         stage, lanes = self._fragment.stage, 4 * n
         finished = stage.run_lanes(lanes, self._made_quads.covered)
@@ -416,11 +421,14 @@ class _Prepared:
         stats.fragments += merged >> 32
         stats.samples += merged & 0xFFFF_FFFF
         if finished < lanes and not self._stop[0]:
-            shader, quads = self._common.fragment, self._made_quads.part(finished // 4)
-            shader.constants.update({k: content.tobytes() for k, content in banks.items()})
-            launch = shader.program.launch(*p.units(self._fragment.bound))
-            corners = self._corners(p, made, self._rows)
-            p.shade(shader, corners, quads, self._common.state, self._view, launch, stats)
+            self._shade_rest(p, made, finished // 4, banks, stats)
+
+    def _shade_rest(self, p: Pipeline, made: Vertices, first: int, banks: Banks, stats: DrawStats) -> None:
+        """Let the pipeline run and merge the fragments of all quads from one on."""
+        shader, quads = self._common.fragment, self._made_quads.part(first)
+        shader.constants.update({k: content.tobytes() for k, content in banks.items()})
+        launch = shader.program.launch(*p.units(self._fragment.bound))
+        p.shade(shader, self._corners(p, made, self._rows), quads, self._common.state, self._view, launch, stats)
 
     def _put_targets(self, p: Pipeline) -> None:
         """Let the output merger find the targets and the records."""

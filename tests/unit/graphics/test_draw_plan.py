@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("llvmlite")
 
+from isakit.graphics import compiled_draw
 from isakit.graphics.assembly import Attribute
 from isakit.graphics.draw_plan import plan_of
 from isakit.graphics.draw_state import Blend, DrawState
@@ -156,6 +157,29 @@ def test_fragments_that_arrays_have_to_texture_get_this_draws_constants_and_plan
     assert pictures[0][3, 5, 1] not in (0, 5)
     assert [float(a[0, 0, 2]) for a in pictures] == [1, 2, 3, 1, 2, 3]
     assert all((a == b).all() for a, b in zip(pictures[:3], pictures[3:], strict=True))
+
+
+def test_a_large_draw_of_a_plan_is_shared_among_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    corners: Any = np.array([[-1, -1, 0, 1], [3, -1, 0, 1], [-1, 3, 0, 1]], np.float32)
+    arrays = [Attribute(corners), Attribute(corners * np.float32(7))]
+    vertex = VertexShader(PASSED, inputs=[(k // 4, k % 4) for k in range(8)])
+    fragment = FragmentShader(MIXED, inputs=[VaryingInput(k, "linear") for k in (4, 5, 6, 7)])
+    pools: list[int] = []
+    pool = compiled_draw._pool
+    monkeypatch.setattr(compiled_draw, "_pool", lambda n: (pools.append(n), pool(n))[1])
+    units: Any = {"vertex": {}, "fragment": {}}
+    found: list[Any] = []
+    for threads in (1, 3):
+        p = Pipeline(300, 260, targets=["rgba32f"], engine="llvm", threads=threads)
+        p.make_all = True
+        plan = plan_of(p, vertex, fragment, DrawState())
+        assert plan is not None
+        stats = plan.draw(p, "triangles", np.arange(3), None, arrays, units, units)
+        assert stats is not None
+        found.append((stats.fragments, stats.samples, stats.instructions, p.image().tobytes()))
+        assert bool(pools) == (threads > 1)
+    assert found[0][0] == 300 * 260
+    assert found[0] == found[1]
 
 
 def test_a_plan_that_is_dropped_gives_its_memory_back_at_once() -> None:
