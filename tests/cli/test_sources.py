@@ -243,3 +243,14 @@ def test_files_without_a_source_take_no_macros_and_folders(more: tuple[str, str]
         result = CliRunner().invoke(app, ["run", file, "--arg", "zeros:i32:64", *more])
         assert result.exit_code == 1
         assert "for" in result.stderr
+
+
+def test_steps_go_by_lines_of_the_source_and_by_instructions(tmp_path: Path) -> None:
+    kernel = tmp_path / "k.py"
+    body = "    i = cuda.grid(1)\n    a[i] = i * 3\n    a[i] = a[i] + 1\n"
+    kernel.write_text(f'import isakit\n\n@isakit.kernel\ndef k(a: "u32p"):\n{body}')
+    said = [f for c in ("n", "n", "si", "rs", "p *a", "ptype a") for f in ("-e", c)]
+    out = run("debug", str(kernel), "-G", "--block", "4", "--arg", "zeros:u32:4", *said).stdout
+    places = [line.strip().split(":")[1] for line in out.splitlines() if "k.py:" in line]
+    assert places == ["5", "6", "6", "5"]
+    assert out.splitlines()[-2:] == ["0", "type = u32 *"]

@@ -155,10 +155,27 @@ class Commands:
 
     # --- the commands ---
     def _step(self, rest: str) -> Reply:
+        return self._by_lines(self._count(rest), lambda: self.sources.step(into=True), self.session.step)
+
+    def _step_instruction(self, rest: str) -> Reply:
         return self.stopped(self.session.step(self._count(rest)))
 
     def _next(self, rest: str) -> Reply:
+        return self._by_lines(self._count(rest), lambda: self.sources.step(into=False), self.session.next)
+
+    def _next_instruction(self, rest: str) -> Reply:
         return self.stopped(self.session.next(self._count(rest)))
+
+    def _by_lines(self, count: int, line: Callable[[], Stop], instructions: Callable[[int], Stop]) -> Reply:
+        """Move by lines of the source where the focused thread is at one, else by instructions."""
+        if self.sources.at(self.session.address) is None:
+            return self.stopped(instructions(count))
+        stop = line()
+        for _ in range(count - 1):
+            if stop.reason != "step" or self.session.finished:
+                break
+            stop = line()
+        return self.stopped(stop)
 
     def _finish(self, rest: str) -> Reply:
         return self.stopped(self.session.finish())
@@ -173,6 +190,9 @@ class Commands:
         return self.stopped(self.session.until(self._line(_required(rest, "where to"))))
 
     def _back(self, rest: str) -> Reply:
+        return self._by_lines(self._count(rest), lambda: self.sources.reverse_step(), self.session.reverse_step)
+
+    def _back_instruction(self, rest: str) -> Reply:
         return self.stopped(self.session.reverse_step(self._count(rest)))
 
     def _back_cont(self, rest: str) -> Reply:
@@ -228,7 +248,14 @@ class Commands:
         b.point.skip = b.point.hits + self._count(count)
         return Reply([str(b)])
 
+    def _type(self, rest: str) -> Reply:
+        v = source_views.variable(self.session, _required(rest, "a variable"))
+        if v is None:
+            raise LaunchError(f"no variable {rest!r} is here; `info locals` lists them")
+        return Reply([f"type = {v.type}"], v.type)
+
     def _print(self, rest: str) -> Reply:
+        rest = re.sub(r"^((?:/[xduf] ?)?)\*\s*(\w+)$", r"\1\2[0]", rest)  # as C says what an address leads to
         m = re.match(r"/([xduf]) ?", rest)
         whole = None if m else source_views.variable(self.session, rest)
         if whole is not None and whole.parts:
@@ -491,13 +518,16 @@ def _placed(text: str) -> tuple[str, str, int]:
 
 # pyright: reportPrivateUsage=false
 COMMANDS = (
-    Command(("step", "s", "si", "stepi"), "[N]", "execute instructions of the focused group", Commands._step),
-    Command(("next", "n", "ni", "nexti"), "[N]", "the same, over calls", Commands._next),
+    Command(("step", "s"), "[N]", "execute the focused thread's line of source", Commands._step),
+    Command(("stepi", "si"), "[N]", "execute instructions of the focused group", Commands._step_instruction),
+    Command(("next", "n"), "[N]", "execute a line, over calls", Commands._next),
+    Command(("nexti", "ni"), "[N]", "execute instructions, over calls", Commands._next_instruction),
     Command(("finish", "fin"), "", "run until the function returns", Commands._finish),
     Command(("join", "j"), "", "run to the group's next join or barrier", Commands._join),
     Command(("continue", "c"), "[N]", "run to a breakpoint, N instructions at most", Commands._cont),
     Command(("until", "u"), "PLACE", "run until the group comes to a place", Commands._until),
-    Command(("rs", "reverse-step", "rsi", "reverse-stepi"), "[N]", "take steps back", Commands._back),
+    Command(("rs", "reverse-step"), "[N]", "take back lines of source", Commands._back),
+    Command(("rsi", "reverse-stepi"), "[N]", "take back instructions", Commands._back_instruction),
     Command(("rc", "reverse-continue"), "", "go back to a breakpoint", Commands._back_cont),
     Command(("goto",), "POSITION", "be at a position of the past or future", Commands._goto),
     Command(("wrote",), "PLACE", "go to the last write of a register or byte", Commands._wrote),
@@ -511,6 +541,7 @@ COMMANDS = (
     Command(("enable",), "[N...]", "let breakpoints stop", Commands._enable),
     Command(("disable",), "[N...]", "let breakpoints pass", lambda c, r: c._enable(r, on=False)),
     Command(("ignore",), "N COUNT", "let the next hits pass", Commands._ignore),
+    Command(("ptype", "whatis"), "VARIABLE", "the type of a variable", Commands._type),
     Command(("print", "p"), "[/xduf] EXPR", "the value of an expression", Commands._print),
     Command(("display", "disp"), "[EXPR]", "show a value at every stop", Commands._display),
     Command(("undisplay",), "[EXPR]", "do not", Commands._undisplay),
@@ -528,7 +559,7 @@ COMMANDS = (
     Command(("quit", "q"), "", "leave", Commands._quit),
 )  # fmt: skip
 _BY_NAME = {name: c for c in COMMANDS for name in c.names}
-_REPEATED = ("step", "next", "continue", "rs", "rc", "join")
+_REPEATED = ("step", "stepi", "next", "nexti", "continue", "rs", "rsi", "rc", "join")
 _INFO = ("about", "args", "frame", "line", "locals", "source", "variables", "breakpoints", "registers", "warps",
          "threads", "lanes", "stack", "trace", "memories", "timeline", "watchpoints")  # fmt: skip
 
