@@ -25,10 +25,9 @@ _PIECES = re.compile(rf"(?P<comment>{_COMMENT}|{_STRING})|(?P<word>[A-Za-z_]\w*)
 _MACRO = re.compile(r"\#[ \t]*define[ \t]+([A-Za-z_]\w*)")
 _TEMPLATE = re.compile(r"template\s*<([^{};]*?)>(?=\s*[A-Za-z_])")
 _TEMPLATE_NAME = re.compile(r"\b\w+\s+(?:\.\.\.\s*)?([A-Za-z_]\w*)\s*(?=[,=]|\Z)")
-_PREFIX = re.compile(
-    r"\s*(?:for\s*\(|extern\s*\"C\"|layout\s*\([^()]*\)|else\b|case\b[^:;]*:|default\s*:|\w+\s*:(?!:))"
-)
+_PREFIX = re.compile(r"\s*(?:extern\s*\"C\"|layout\s*\([^()]*\)|else\b|case\b[^:;]*:|default\s*:|\w+\s*:(?!:))")
 """Words that may stand before a declaration."""
+_LOOP = re.compile(r"\bfor\s*\(")
 _BEGINS = re.compile(
     r"\s*(?!(?:return|goto|delete|new|throw|using|if|while|switch|do|break|continue|sizeof|asm)\b)"
     r"(?:::)?[A-Za-z_]\w*(?:\s*::\s*\w+)*(?:\s*<[^;<>()]*>)?(?:\s+[*&\s]*|\s*[*&][*&\s]*)[A-Za-z_(]"
@@ -129,7 +128,7 @@ class CNames(BlockNames):
         """Go through the text once. The parameters of a function belong to the block of its body."""
         scope, body = 0, -1
         kinds = {0: ""}
-        closed = ""
+        closed, is_value = "", False
         for m in _PARTS.finditer(self._text):
             kind = m.lastgroup
             if kind is None:
@@ -140,7 +139,9 @@ class CNames(BlockNames):
                 self._comments.append(m.span()) if "include" in m[0][:12] else self._macro(m)
             elif m[0] == "{":
                 inner = body if body >= 0 else self._block(scope)
-                kinds.setdefault(inner, "")
+                if is_value or inner not in kinds:
+                    kinds[inner] = "value" if is_value else ""
+                is_value = False
                 scope, body = inner, -1
                 self._changes.append((m.start(), scope))
             elif m[0] == "}":
@@ -148,7 +149,11 @@ class CNames(BlockNames):
                 scope, body = self._parents[scope], -1
                 self._changes.append((m.end(), scope))
             else:
-                body = self._statement(m, scope, kinds, closed)
+                is_value = m[0].rstrip().endswith(("=", ","))
+                if closed == "value" and m[0].startswith(","):
+                    self._declare(m[0], m.start(), scope, "variable", -1, "")
+                else:
+                    body = self._statement(m, scope, kinds, closed)
                 closed = ""
 
     def _macro(self, m: re.Match[str]) -> None:
@@ -184,7 +189,7 @@ class CNames(BlockNames):
             return -1
         if opens and re.match(r"\s*extern\s*\"C\"\s*\Z", text):
             return scope
-        start = 0
+        start = max((f.end() for f in _LOOP.finditer(text)), default=0) if "for" in text else 0
         templates: list[tuple[str, int]] = []
         while (p := _TEMPLATE.match(text, _skip(text, start))) or (p := _PREFIX.match(text, start)):
             if p.re is _TEMPLATE:

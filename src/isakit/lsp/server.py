@@ -7,7 +7,7 @@ import gc
 import sys
 import threading
 from collections.abc import Iterator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
@@ -271,8 +271,16 @@ def _register(server: Server) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DEFINITION)
     def definition(params: lsp.DefinitionParams) -> lsp.Location | None:
-        found = named(params.text_document.uri, params.position)
-        return found and lsp.Location(params.text_document.uri, server.range_of(found[0], found[2].place))
+        uri = params.text_document.uri
+        if (found := named(uri, params.position)) is not None:
+            return lsp.Location(uri, server.range_of(found[0], found[2].place))
+        known = server.text(uri)
+        other = None if known is None else known[1].elsewhere(*server.place_of(known[0], params.position))
+        if other is None:
+            return None
+        path, place = other
+        where = [lsp.Position(place.line - 1, c) for c in (place.column, place.column + place.width)]
+        return lsp.Location(Path(path).as_uri(), lsp.Range(*where))
 
     @server.feature(lsp.TEXT_DOCUMENT_REFERENCES)
     def references(params: lsp.ReferenceParams) -> list[lsp.Location] | None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
+from isakit.asm.source import SourceSpan
 from isakit.errors import CompileError, Diagnostic, IsakitError
+from isakit.lean import cached_property
 from isakit.lsp.c_names import CNames
-from isakit.lsp.texts import LARGEST, Completion, Hover, KnownName, Text
+from isakit.lsp.texts import LARGEST, Completion, Definition, Hover, KnownName, Text
 from isakit.programs.sources import SHADER_ENDINGS
 
 _WORDS = (
@@ -27,6 +31,19 @@ _KEYWORDS = {
 
 PAUSE = 0.4
 """Seconds without a change after which a text is compiled whose types have been checked."""
+
+
+_INCLUDE = re.compile(r"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]")
+_MOST_FILES, _LONGEST_FILE = 32, 1 << 20
+"""Included files that are looked at, and characters of one."""
+
+
+class _Included(NamedTuple):
+    """A name of an included file: where it is defined, and how."""
+
+    path: str
+    definition: Definition
+    declaration: str
 
 
 class SourceText(Text):
@@ -49,9 +66,37 @@ class SourceText(Text):
             self._names = CNames(self._text if len(self._text) <= LARGEST else "")
         return self._names
 
+    def elsewhere(self, line: int, column: int) -> tuple[str, SourceSpan] | None:
+        """Return the included file and the place in it where a name is defined; None for one of this text."""
+        word = self.names.word_at(line, column)
+        found = None if word is None or self.names.at(line, column) else self._included.get(word[0])
+        return None if found is None else (found.path, found.definition.place)
+
+    @cached_property
+    def _included(self) -> dict[str, _Included]:
+        """The names at the top of files that lie beside this one, or among our headers, and are included."""
+        from isakit.compile.c.clang import CUDA_HEADERS
+
+        found: dict[str, _Included] = {}
+        todo, met = [(os.path.dirname(os.path.abspath(self._path)), self._text)], set[str]()
+        while todo:
+            folder, text = todo.pop()
+            for m in _INCLUDE.finditer(text):
+                there = [os.path.normpath(os.path.join(f, m[1])) for f in (folder, str(CUDA_HEADERS))]
+                path = next((p for p in there if os.path.isfile(p)), None)
+                if path is None or path in met or len(met) >= _MOST_FILES:
+                    continue
+                met.add(path)
+                own, names = _names_of(path, os.stat(path).st_mtime_ns)
+                todo.append((os.path.dirname(path), own))
+                for n in names:
+                    found.setdefault(n.definition.name, n)
+        return found
+
     def prepare(self) -> None:
         """Read what the language knows without a declaration: half a second for CUDA C."""
         self._known()
+        _ = self._included
 
     def _known(self) -> dict[str, KnownName]:
         from isakit.lsp.c_functions import c_names
@@ -68,6 +113,10 @@ class SourceText(Text):
         if (found := self.names.at(line, column)) is not None:
             d = found[0]
             text = f"```c\n{self.names.declaration(d)}\n```\n{d.kind}, line {d.place.line}"
+        elif not self.names.is_access(word.start()) and (other := self._included.get(word[0])) is not None:
+            d = other.definition
+            where = f"{os.path.basename(other.path)}, line {d.place.line}"
+            text = f"```c\n{other.declaration}\n```\n{d.kind}, {where}"
         elif (known := self._known().get(word[0])) is not None and not self.names.is_access(word.start()):
             text = "\n".join(["```c", *known.spellings, "```"])
             if known.becomes:
@@ -92,6 +141,8 @@ class SourceText(Text):
             axes = ("x", "y", "z", "w")
             return [Completion(n, "variable", "member") for n in dict.fromkeys((*found, *axes))]
         own = {d.name: Completion(d.name, d.kind, names.declaration(d)) for d in reversed(names.visible(line))}
+        for name, i in self._included.items():
+            own.setdefault(name, Completion(name, i.definition.kind, i.declaration))
         of_language = [Completion(n, k.kind, k.spellings[0]) for n, k in self._known().items() if n not in own]
         words = [Completion(w, "word") for w in _KEYWORDS[self.language].split()]
         return [*reversed(own.values()), *of_language, *words]
@@ -155,6 +206,17 @@ class SourceText(Text):
         for compiled in compile_in_steps(shown, CompileOptions(path=self._path, origin=self._text)):
             self._good |= {key for name, key in new.items() if name in compiled.module.kernels}
             yield compiled.diagnostics
+
+
+@lru_cache(maxsize=64)
+def _names_of(path: str, changed: int) -> tuple[str, list[_Included]]:
+    """Return the text of a file, as it was when it was `changed`, and the names at its top."""
+    try:
+        text = Path(path).read_text("utf-8", "replace")[:_LONGEST_FILE]
+    except OSError:
+        return "", []
+    names = CNames(text)
+    return text, [_Included(path, d, names.declaration(d)) for d in names.definitions if not d.section]
 
 
 _LINES = re.compile(r"(?m)^\s*(?:\.loc|\.file|//)[^\n]*\n")

@@ -113,6 +113,10 @@ class Text:
         """Return the names in the text."""
         return NO_NAMES
 
+    def elsewhere(self, line: int, column: int) -> tuple[str, SourceSpan] | None:
+        """Return the file and the place in it where a name is defined; None for one of this text, and for none."""
+        return None
+
     def prepare(self) -> None:
         """Collect what answers need the first time."""
 

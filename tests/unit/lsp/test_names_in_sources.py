@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from isakit.lsp.c_names import CNames
@@ -27,7 +29,7 @@ extern "C" __global__ void __launch_bounds__(256) fill(float *out, unsigned n)
     for (int k = 0; k < n; k++) { float a = k; out[k] = a; }
     for (int k = 0; k < n; k++) out[k] = row[k];
     const char *text = "i; }"; /* i */
-    Point place = {1, 2};
+    Point place = {1, 2}, *other;
     if (i < n) out[i] = twice(row[i], &place) + scaled<float, 3>(j) * RED;
 }
 """
@@ -90,6 +92,7 @@ def used(names: Names, text: str, line: int, word: str, nth: int = 0) -> list[tu
         (14, "a;", 0, ("variable", 14)),
         (15, "k]", 0, ("variable", 15)),
         (18, "out", 0, ("parameter", 10)),
+        (17, "other", 0, ("variable", 17)),
         (10, "fill", 0, ("kernel", 10)),
         (16, "i;", 0, None),
         (16, "i */", 0, None),
@@ -104,6 +107,12 @@ def test_each_loop_has_a_counter_of_its_own() -> None:
     names = CNames(CUDA)
     assert {line for line, _ in used(names, CUDA, 14, "k")} == {14}
     assert {line for line, _ in used(names, CUDA, 15, "k")} == {15}
+
+
+def test_a_loop_in_the_line_of_another_has_a_counter_too() -> None:
+    text = "void f() {\n    for (int i = 0; i < 2; i++) for (int j = 0; j < 3; j++) g(i, j);\n}\n"
+    assert defined(CNames(text), text, 2, "j <") == ("variable", 2)
+    assert len(used(CNames(text), text, 2, "j <")) == 4
 
 
 def test_uses_are_those_of_the_block_and_members_are_not_renamed() -> None:
@@ -156,6 +165,26 @@ def test_completions_offer_names_in_scope_and_those_of_the_language() -> None:
     assert cuda.completions(1, columns(CUDA, 1, "not")) == []
     shader = {c.word for c in SourceText(GLSL, "p.frag", "glsl").completions(6, 4)}
     assert {"c", "where", "luma", "mix", "gl_FragColor", "vec3", "uniform"} <= shader
+
+
+def test_names_of_included_files_are_known(tmp_path: Path) -> None:
+    (tmp_path / "deep.h").write_text("#define SIZE 4\n")
+    header = tmp_path / "shapes.h"
+    header.write_text('#include "deep.h"\n#include "shapes.h"\n__device__ float area(float side);\n')
+    text = '#include "shapes.h"\n#include "absent.h"\n__global__ void k(float *a) { *a = area(SIZE); }\n'
+    source = SourceText(text, str(tmp_path / "k.cu"), "cuda")
+    found = source.elsewhere(3, columns(text, 3, "area"))
+    assert found is not None
+    assert (found[0], found[1].line, found[1].column) == (str(header), 3, 17)
+    deep = source.elsewhere(3, columns(text, 3, "SIZE"))
+    assert deep is not None
+    assert deep[0] == str(tmp_path / "deep.h")
+    shown = source.hover(3, columns(text, 3, "area"))
+    assert shown is not None
+    assert "float area(float side)" in shown.text
+    assert "shapes.h, line 3" in shown.text
+    assert {"area", "SIZE"} <= {c.word for c in source.completions(3, 30)}
+    assert source.elsewhere(3, columns(text, 3, "a =")) is None
 
 
 def test_names_of_python_kernels_hold_while_a_line_is_written() -> None:
