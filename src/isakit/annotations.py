@@ -160,7 +160,7 @@ def read_project(source: str | Path | bytes, path: str = "<data>") -> Project:
 
 
 def _check(project: Project) -> None:
-    """Raise ValueError for what a project cannot say."""
+    """Raise ValueError for data that a project cannot hold."""
     if project.isakit_project != VERSION:
         raise ValueError(f"isakit_project: version {project.isakit_project}; this isakit reads {VERSION}")
     _texts("notes", [project.notes], LARGEST)
@@ -203,7 +203,7 @@ def _texts(at: str, texts: Iterable[str], longest: int = _LONGEST) -> None:
 
 
 def _filled(value: object) -> object:
-    """Return plain data without what is empty."""
+    """Return plain data without empty parts."""
     if isinstance(value, dict):
         items = ((k, _filled(v)) for k, v in cast("dict[str, object]", value).items())
         return {k: v for k, v in items if v not in ("", {}, [])}

@@ -162,7 +162,7 @@ class _Folder:
         os.rmdir(at, **place)
 
     def replace(self, old: str, new: str) -> None:
-        """Give a file the name of another, which goes."""
+        """Rename a file over another one."""
         if self._descriptor is None:
             os.replace(self.path / old, self.path / new)
         else:
@@ -418,7 +418,7 @@ def verify() -> Contents:
 
 
 def clear() -> Contents:
-    """Remove all objects; returns what was there."""
+    """Remove all objects and return their statistics."""
     with _Cache() as cache:
         for folder, name, _ in cache.files:
             with suppress(OSError):

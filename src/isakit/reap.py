@@ -22,7 +22,7 @@ EXEC_SECONDS = 0.5
 
 
 def main() -> None:
-    """Wait for the end of the command; end and remove what is left of it."""
+    """Wait for the end of the command, then kill its remaining processes and remove its files."""
     os.chdir("/")
     *folders, _unfinished = sys.stdin.buffer.read().split(b"\0")
     if DISMISSED in folders:

@@ -22,7 +22,7 @@ from isakit.spec import InstructionKind
 
 
 class EdgeKind(StrEnum):
-    """The reason for which a lane goes from one block to another."""
+    """The reason why lanes go from one block to another."""
 
     NEXT = "next"
     """The code goes on after the block."""
@@ -209,13 +209,13 @@ class _Reader:
         return None if i.target is None else self.place.get(i.target)
 
     def _behind(self, k: int) -> int | None:
-        """Return the instruction after, if the code goes on without a gap."""
+        """Return the following instruction, None at a gap in the code."""
         i = self.code[k]
         return self.place.get(i.address + i.size)
 
     # --- one instruction --------------------------------------------------------------------------------------
     def _moves(self, k: int) -> list[tuple[int, EdgeKind]]:
-        """Return the edges from instruction `k` itself, without what a delay slot adds."""
+        """Return the edges of instruction `k` itself, without those that its delay slot adds."""
         i = self.code[k]
         out: list[tuple[int, EdgeKind]] = []
         behind = self._behind(k)
@@ -262,7 +262,7 @@ class _Reader:
 
     # --- delay slots ------------------------------------------------------------------------------------------
     def _delayed(self, k: int) -> bool:
-        """Return true if what instruction `k` does to the flow happens after its delay slot."""
+        """Return true if instruction `k` transfers control after its delay slot."""
         i = self.code[k]
         return bool(self.slots) and (
             i.group in (InstructionKind.BRANCH, InstructionKind.CALL, InstructionKind.RETURN) or bool(i.targets)

@@ -388,7 +388,7 @@ def diff_kernels(a: Sequence[tuple[str, Program]], b: Sequence[tuple[str, Progra
 
 
 def _names(name: str, program: Program, exact: bool) -> tuple[str, ...]:
-    """Return the keys by which programs are matched: their name, at first with what they are for."""
+    """Return the key by which programs are matched: name, variant and program type if `exact`, else the name."""
     return (name, program.variant, program.program_type) if exact else (name,)
 
 

@@ -80,7 +80,7 @@ def _structured(flow: ControlFlow, f: FlowFunction) -> FunctionRecord:
 
 @record
 class ProgramGraph:
-    """The graph of a program with what is known of it.
+    """The graph of a program, and the facts the analysis has found.
 
     `live_ranges`: first and last byte address of each range, by register; `pressure`: most live registers, by file.
     """

@@ -13,7 +13,7 @@ _LAUNCH = {
 
 
 class KernelNames:
-    """Says what the memory accesses of a kernel are about.
+    """Names the variables and parameters that a kernel's memory accesses reach.
 
     Attributes: `flow` and `values` of its code. Constant bank 1 holds what the compiler put there and never changes.
     """

@@ -142,7 +142,7 @@ class Reader:
             self.section.scope.numbers[name] = value
 
     def known(self, name: str) -> int | None:
-        """Return the value of a name that does not depend on what follows."""
+        """Return the value of a name that does not depend on later lines."""
         return Names(self.section.scope)(name)
 
     def any_name(self, name: str) -> int | None:

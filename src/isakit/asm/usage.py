@@ -84,7 +84,7 @@ class Kind:
 
 def number(what: str = "a number", low: int = 0, high: int = U32, form: str = "d", many: str = "",
            make: Callable[[list[int]], Any] = list) -> Kind:  # fmt: skip
-    """Return the kind of a number in a range, or what `make` makes of all that are left, with `many` between them.
+    """Return the kind of a number in a range, or of a list of them with `many` between, given to `make`.
 
     Without a `form` a number of more than 16 bits is written in hexadecimal.
     """

@@ -66,7 +66,7 @@ def command(action: str, as_json: bool) -> None:
 
 
 def _say(action: str, folder: Path, found: Contents, refused: str | None) -> None:
-    """Print the content of the cache, or what was removed."""
+    """Print the content of the cache, or the removed objects."""
     from isakit import object_cache
 
     size = f"{found.objects} objects, {found.bytes / (1 << 20):.1f} MiB"

@@ -61,7 +61,7 @@ Examples:
 @click.option("-k", "word", metavar="WORD", help="List what has WORD in its name, spelling or text.")
 @click.argument("name", required=False)
 def command(isa_name: str | None, as_json: bool, word: str | None, name: str | None) -> None:
-    """Show the manual page of an instruction, register or directive; without a name, what there is."""
+    """Show the manual page of an instruction, register or directive; without a name, list the pages."""
     from isakit.docsgen.find import find_pages, records_named, search
     from isakit.docsgen.overview import isa_page
     from isakit.instruction_sets import isa

@@ -266,7 +266,7 @@ _MOST_THREADS = 512
 
 
 def _occupancies(k: Kernel, threads: int, shared: int) -> list[Occupancy]:
-    """Return the occupancy on each chip, if the file says what the kernel takes."""
+    """Return the occupancy on each chip, none where the file does not name the kernel's resources."""
     from isakit.registry import VARIANTS
 
     if k.registers is None or k.module is None or k.module.isa != "tesla":

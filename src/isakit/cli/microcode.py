@@ -51,7 +51,7 @@ def run_image(
     max_cycles: int | None = None,
     engine: Literal["auto", "reference", "llvm"] = "auto",
 ) -> Report:
-    """Run a program and tell what became of it.
+    """Run a program and report its end, its state and its messages.
 
     Args:
         source: a `Program`, or a module from `isakit.load`.
@@ -218,7 +218,7 @@ class _Settings:
         return [value for n, value in self.pairs if n == name]
 
     def placed(self, name: str) -> list[tuple[Path, str]]:
-        """Return files of a name, each with what stands behind `@`."""
+        """Return the files of a setting, each with the text behind its `@`."""
         parts = (value.rpartition("@") if "@" in value else (value, "", "") for value in self.all(name))
         return [(Path(path), place) for path, _, place in parts]
 

@@ -269,7 +269,7 @@ def _type(value: object) -> type:
 
 
 def _settled(form: Form, mnemonic: str, given: Sequence[str]) -> list[Sequence[Bits]]:
-    """Return the bits of everything that no operand decides: fixed ones, the name, what is left out."""
+    """Return the bits that no operand decides: fixed ones, those of the name and of omitted parts."""
     out: list[Sequence[Bits]] = [(form.fixed,)]
     for name, part in form.parts.items():
         if name not in given:

@@ -143,7 +143,7 @@ class Decoder:
         return any(True for _ in self.encoder.encodings(tokens, forms=forms))
 
     def decode(self, units: Sequence[int], address: int = 0) -> list[Instruction]:
-        """Decode a sequence of units, in order. Never fails: what cannot be decoded is kept as data.
+        """Decode a sequence of units, in order. Never fails: units that cannot be decoded are kept as data.
 
         `address` is the byte address of the first unit. An instruction that would end past the sequence or that is not
         aligned to its size becomes one undecodable unit.

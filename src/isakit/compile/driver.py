@@ -88,7 +88,7 @@ Watch = Callable[[str, str], None]
 
 @dataclass
 class Compiled:
-    """A compiled text: the module, and what is wrong with kernels that are not in it.
+    """A compiled text: the module, and the errors of kernels that are not in it.
 
     Attributes:
         module: the kernels that compile.

@@ -40,7 +40,7 @@ LETTERS = {
 
 
 def constants(v: IrValue) -> list[int] | None:
-    """Return the bits of all elements of a constant; None of what is not one."""
+    """Return the bits of all elements of a constant, None for other values."""
     if isinstance(v, Const):
         return [v.value]
     if v.ins is None or v.ins.op is not JOIN:
@@ -94,7 +94,7 @@ def _of_parts(parts: Args, pattern: str) -> Better | None:
 
 @simplifies(JOIN)
 def _join(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better | None:
-    """Make parts of one value, and constants that swizzles know, a swizzle of it; join once what is joined twice."""
+    """Turn a join of parts of one value and swizzle constants into a swizzle, and nested joins into one."""
     if len(args) == 1:
         return args[0]
     if any(a.ins is not None and a.ins.op is JOIN for a in args):

@@ -184,7 +184,7 @@ def sketch_of(rows: CodeRows) -> NDArray[np.uint32]:
 
 
 def sketch_of_program(program: Program) -> NDArray[np.uint32]:
-    """Return the sketch of a program that is at hand."""
+    """Return the sketch of a loaded program."""
     return sketch_of(words_of(program.decoder).rows(program.to_bytes(), program.address))
 
 

@@ -182,7 +182,7 @@ def _unpacked(f: IO[bytes], member: str, depth: int, left: list[int]) -> Iterato
 
 
 def _read(f: IO[bytes], size: int) -> bytes:
-    """Read so many bytes; fewer only at the end."""
+    """Read `size` bytes, fewer only at the end."""
     out = f.read(size)
     if len(out) == size or not out:
         return out

@@ -79,7 +79,7 @@ class Rows:
         self.bytes = 0
 
     def add_source(self, source: FileSource) -> None:
-        """Add everything that is in a file. Never raises for what a file holds."""
+        """Add all programs of a file. Never raises, whatever the file holds."""
         from hashlib import sha256
 
         state = _Member(source.path)

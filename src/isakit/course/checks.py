@@ -120,7 +120,7 @@ class _Kernel:
         return device, kernel
 
     def run(self, grid: int, block: int | tuple[int, ...], *args: Array) -> Array:
-        """Launch the kernel; return what has become of the last array."""
+        """Launch the kernel and return the last array after it."""
         _, kernel = self._fresh()
         copies = [a.copy() for a in args]
         kernel.launch(grid, block, *copies, max_instructions=MOST_INSTRUCTIONS)

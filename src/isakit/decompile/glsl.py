@@ -263,7 +263,7 @@ _LONGEST_SOURCE = 80
 
 
 def _check_vertex(d: Decompiled) -> None:
-    """Raise NotModelled for what GLSL has in fragment shaders only."""
+    """Raise NotModelled for operations that GLSL has in fragment shaders only."""
     names = {"dFdx": "a difference to a neighbour", "dFdy": "a difference to a neighbour"}
     everything = [*(r.term for r in d.results), *(t for loop in d.loops for t in loop.everything)]
     found = [names[t.op] for t in every(everything) if t.op in names]
@@ -282,7 +282,7 @@ def _place(d: Decompiled) -> DeclaredInput | None:
 
 
 def _extensions(d: Decompiled) -> list[str]:
-    """Return the directives for what GLSL has only with an extension."""
+    """Return the directives of the extensions that the expressions need."""
     terms = [*d.roots, *(t for loop in d.loops for t in loop.everything)]
     reads = "gl_LastFragData" in symbols(terms)
     return ["#extension GL_EXT_shader_framebuffer_fetch : require"] if reads else []

@@ -7,47 +7,20 @@ the functions that tell more than texts are left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from isakit.codec import Decoder
 from isakit.errors import IsakitError
+from isakit.export.c_functions import CFunctions, field_text, holds_text, number_text, quoted, test_text
 from isakit.export.details import BETWEEN, KINDS, Details, FormDetails, OperandModel
-from isakit.export.texts import (
-    AFTER_NUMBER,
-    UNREADABLE,
-    AllSet,
-    AnySet,
-    Equal,
-    FieldsEqual,
-    FirstSet,
-    FixedText,
-    FormModel,
-    InRange,
-    Join,
-    Mask,
-    Model,
-    Node,
-    NumberText,
-    Select,
-    TableLookup,
-    TextTable,
-    runs,
-)
-from isakit.spec.fields import Bits, Field
+from isakit.export.text_nodes import FixedText, Join, Mask, Node, NumberText, Select, TableLookup, TextTable, field_of
+from isakit.export.texts import FormModel, Model
+from isakit.spec.fields import Bits
 from isakit.spec.operands import CodeAddress, Operand
 from isakit.spec.parts import ILLEGAL
 from isakit.spec.record import Form, InstructionKind
 
 VERSION = 2
 """Of the interface of the generated header."""
-_ALL = (1 << 64) - 1
 _KEY_BITS = 12
-_HEADS = {
-    "text": "char *{}(char *o, uint64_t w, uint64_t a)",
-    "bits": "uint64_t {}(uint64_t w)",
-    "value": "int64_t {}(uint64_t w, uint64_t a)",
-}
-"""The functions of nodes: they write a text, give a flag, mask or number, give a signed number."""
 
 
 def c_header(decoder: Decoder) -> str:
@@ -64,197 +37,16 @@ def c_prefix(decoder: Decoder) -> str:
     return "_".join(n for n in ("isakit", view.isa.name, view.variant.name, view.program) if n)
 
 
-class _Writer:
+class _Writer(CFunctions):
     def __init__(self, decoder: Decoder) -> None:
+        super().__init__(c_prefix(decoder))
         self.decoder, self.model = decoder, Model(decoder)
         self.details = Details(self.model)
         self.told = [self.details.form(f) for f in self.model.forms]
         view = decoder.view
-        self.name = c_prefix(decoder)
-        self.out: list[str] = []
-        self.made: dict[tuple[str, int], str] = {}
-        self.bodies: dict[tuple[str, ...], str] = {}
-        self.tables: dict[tuple[object, ...], str] = {}
         self.unit_bits = view.variant.unit_bits
         if self.unit_bits * max(f.units for f in self.model.forms) > 64:
             raise IsakitError(f"instructions of {view.isa.name} do not fit 64 bits")
-
-    # --- nodes ----------------------------------------------------------------------------------------------------
-
-    def text(self, node: Node) -> str:
-        """Return the name of the function `char *f(char *o, uint64_t w, uint64_t a)` that writes the text of a node."""
-        return self._function("text", node, self._text)
-
-    def flag(self, node: Node) -> str:
-        """Return the expression in `w` for a flag or a mask."""
-        if isinstance(node, Mask):
-            return _hex(node.value & _ALL)
-        return f"{self._function('bits', node, self._bits)}(w)"
-
-    def _function(self, kind: str, node: Node, body: Callable[[Node], list[str]]) -> str:
-        key = (kind, id(node))
-        name = self.made.get(key)
-        if name is None:
-            lines = body(node)
-            same = (kind, *lines)  # many operands are written the same way
-            name = self.made[key] = self.bodies.get(same) or f"{self.name}_{kind}{len(self.bodies)}"
-            if same in self.bodies:
-                return name
-            self.bodies[same] = name
-            head = f"static {_HEADS[kind].format(name)}"
-            self.out += [
-                head,
-                "{",
-                *(["    (void)w;"] if kind != "text" else []),
-                *(["    (void)a;"] if kind == "value" else []),
-                *(f"    {line}" for line in lines),
-                "}",
-            ]
-        return name
-
-    def table(self, kind: str, values: tuple[object, ...]) -> str:
-        """Return the name of an array."""
-        key = (kind, *values)
-        name = self.tables.get(key)
-        if name is None:
-            name = self.tables[key] = f"{self.name}_{kind}{len(self.tables)}"
-            if kind == "string":
-                cells = ", ".join(f"{{{len(str(v))}, {_quoted(str(v))}}}" for v in values)
-                self.out.append(f"static const {self.name}_str {name}[] = {{{cells}}};")
-            else:
-                size = "uint8_t" if all(isinstance(v, int) and 0 <= v < 256 for v in values) else "uint64_t"
-                cells = ", ".join(_hex(int(str(v)) & _ALL) for v in values)
-                self.out.append(f"static const {size} {name}[] = {{{cells}}};")
-        return name
-
-    def _text(self, node: Node) -> list[str]:
-        if isinstance(node, FixedText):
-            return ["(void)w; (void)a;", f"memcpy(o, {_quoted(node.text)}, {len(node.text)});",
-                    f"return o + {len(node.text)};"]  # fmt: skip
-        if isinstance(node, TextTable):
-            values = tuple(v if isinstance(v, str) else UNREADABLE for v in node.values)
-            table = self.table("string", values)
-            return ["(void)a;", f"const {self.name}_str *s = &{table}[{_field(Field(tuple(runs(node.mask))))}];",
-                    "memcpy(o, s->text, sizeof s->text);", "return o + s->length;"]  # fmt: skip
-        if isinstance(node, NumberText):
-            return self._number(node)
-        if isinstance(node, Join):
-            return self._joined(node)
-        if isinstance(node, Select | TableLookup):
-            return self._branches(node, lambda n: f"{self.text(n)}(o, w, a)", "o")
-        raise TypeError(type(node).__name__)
-
-    def _joined(self, node: Join) -> list[str]:
-        marked = AFTER_NUMBER in node.glues
-        lines = ["char *s = o, *t = o;", *(["char *last = o, *before;"] if marked else [])]
-        for n, glue in zip(node.nodes, ("", *node.glues), strict=True):
-            if marked:
-                lines.append("before = o;")
-            if glue == AFTER_NUMBER:
-                lines += ["if (o != s && *last == '#') *o++ = ' ';", "before = o;"]
-            blank = "" if glue == AFTER_NUMBER else glue
-            if isinstance(n, FixedText) and n.text and not blank:
-                lines.append(f"memcpy(o, {_quoted(n.text)}, {len(n.text)}); o += {len(n.text)};")
-            elif blank:
-                size = len(blank)
-                lines += [
-                    "if (o != s) {",
-                    f"    memcpy(o, {_quoted(blank)}, {size});",
-                    f"    t = {self.text(n)}(o + {size}, w, a);",
-                    f"    o = t == o + {size} ? o : t;",
-                    *([f"    before += {size};"] if marked else []),
-                    "} else {",
-                    f"    o = {self.text(n)}(o, w, a);",
-                    "}",
-                ]
-            else:
-                lines.append(f"o = {self.text(n)}(o, w, a);")
-            if marked:
-                lines.append("if (o > before) last = before;")
-        return [*lines, "(void)s; (void)t; (void)w; (void)a;", "return o;"]
-
-    def _branches(self, node: Select | TableLookup, value: Callable[[Node], str], default: str) -> list[str]:
-        """Return statements that return the value of one of several nodes."""
-        if isinstance(node, Select):
-            lines = [f"if ({test}) return {value(n)};" for test, n in self._cases(node)]
-            return [*lines, f"return {value(node.otherwise)};"]
-        cases = [f"case {k}: return {value(n)};" for k, n in enumerate(node.nodes)]
-        return [f"switch ({self._number_of(node)}) {{", *cases, f"default: return {default};", "}"]
-
-    def _number_of(self, node: TableLookup) -> str:
-        return f"{self.table('number', node.indices)}[{_field(Field(tuple(runs(node.mask))))}]"
-
-    def _value(self, node: NumberText) -> str:
-        v = _field(node.field)
-        if node.signed:
-            n = 64 - node.field.width
-            v = f"((int64_t)((uint64_t)({v}) << {n}) >> {n})"
-        else:
-            v = f"(int64_t)({v})"
-        return f"({v} * {node.scale})"
-
-    def _number(self, node: NumberText) -> list[str]:
-        lines = [*([] if node.relative else ["(void)a;"]), *self._placed(node)]
-        if node.prefix:
-            lines.append(f"memcpy(o, {_quoted(node.prefix)}, {len(node.prefix)}); o += {len(node.prefix)};")
-        kinds = {
-            "#x": "isakit_hex_(o, v)",
-            "d": "isakit_dec_(o, v, 0)",
-            "+d": "isakit_dec_(o, v, 1)",
-            "": "isakit_dec_(o, v, 0)",
-        }
-        if node.form not in kinds:
-            raise IsakitError(f"numbers printed as {node.form!r} cannot be exported")
-        return [*lines, f"return {kinds[node.form]};"]
-
-    def _placed(self, node: NumberText) -> list[str]:
-        """Return statements that put the number into `v`, the address added where it is relative."""
-        lines = [f"int64_t v = {self._value(node)}{' + (int64_t)a' if node.relative else ''};"]
-        if node.relative and node.modulus:
-            lines.append(f"v %= {node.modulus}; if (v < 0) v += {node.modulus};")
-        return lines
-
-    def value(self, node: Node) -> str:
-        """Return the name of the function that gives a signed number."""
-        return self._function("value", node, self._signed)
-
-    def _signed(self, node: Node) -> list[str]:
-        if isinstance(node, NumberText):
-            return [*self._placed(node), "return v;"]
-        if isinstance(node, Select | TableLookup):
-            return self._branches(node, lambda n: f"{self.value(n)}(w, a)", "0")
-        return [f"return (int64_t){self.flag(node)};"]
-
-    def number(self, node: Node) -> str:
-        """Return the name of the function that gives an unsigned number or a flag."""
-        return self._function("bits", node, self._bits)
-
-    def _cases(self, node: Select) -> list[tuple[str, Node]]:
-        return [(_test(when, (unless,) if unless is not None else ()), n) for when, unless, n in node.cases]
-
-    def _bits(self, node: Node) -> list[str]:
-        if isinstance(node, Mask):
-            return [f"return {_hex(node.value & _ALL)};"]
-        if isinstance(node, FirstSet):
-            tests = [f"if ((v = {self.flag(n)})) return v;" for n in node.nodes]
-            return ["uint64_t v;", *tests, "return 0;"]
-        if isinstance(node, TextTable):
-            table = self.table("number", tuple(int(v) for v in node.values))
-            return [f"return {table}[{_field(Field(tuple(runs(node.mask))))}];"]
-        if isinstance(node, AnySet):
-            return [f"return {' | '.join(self.flag(n) for n in node.nodes)};"]
-        if isinstance(node, AllSet):
-            return [f"return {' && '.join(self.flag(n) for n in node.nodes)};"]
-        if isinstance(node, InRange):
-            test = f"v >= {node.low} && v <= {node.high}" + (f" && v % {node.step} == 0" if node.step > 1 else "")
-            return [f"int64_t v = {self._value(node.number)};", f"return {test};"]
-        if isinstance(node, Equal):
-            return [f"return ({_field(node.fields[0])}) == ({_field(node.fields[1])});"]
-        if isinstance(node, FieldsEqual):
-            return [f"return {_hex(node.bits.mask)} & ~({_hex(node.bits.value)} ^ w);"]
-        if isinstance(node, Select | TableLookup):
-            return self._branches(node, self.flag, "0")
-        raise TypeError(type(node).__name__)
 
     # --- forms ----------------------------------------------------------------------------------------------------
 
@@ -275,7 +67,7 @@ class _Writer:
             if item == ")":
                 lines.append("*o++ = ')';")
             elif isinstance(item, str):
-                lines.append(f"o = isakit_blank_(s, o); memcpy(o, {_quoted(item)}, {len(item)}); o += {len(item)};")
+                lines.append(f"o = isakit_blank_(s, o); memcpy(o, {quoted(item)}, {len(item)}); o += {len(item)};")
             elif not (isinstance(item, FixedText) and not item.text):
                 call = f"{self.text(item)}(t, w, a)"
                 if told.target is not None and item is told.target.text:
@@ -283,7 +75,7 @@ class _Writer:
                 lines.append(f"t = isakit_blank_(s, o); u = {call}; o = u == t ? o : u;")
         every = (1 << self.unit_bits * f.units) - 1
         claimed = self.flag(f.claimed)
-        lines.append(f"odd = (w ^ {_hex(f.base & every)}) & ~({claimed}) & {_hex(every)};")
+        lines.append(f"odd = (w ^ {number_text(f.base & every)}) & ~({claimed}) & {number_text(every)};")
         lines.append("if (odd) {")
         lines.append("    memcpy(o, \" {0x\", 4); o = isakit_digits_(o + 4, odd); *o++ = '}';")
         lines.append("}")
@@ -302,27 +94,19 @@ class _Writer:
         tests = [self.number(o.kind) for o in told.operands if _may_be(o.kind, number)]
         if not tests:
             return "0"
-        lines = [f"    return {' || '.join(f'{t}(w) == {number}' for t in tests)};"]
-        same = ("jumps", *lines)
-        if same not in self.bodies:
-            name = self.bodies[same] = f"{self.name}_jumps{len(self.bodies)}"
-            self.out += [f"static uint64_t {name}(uint64_t w)", "{", *lines, "}"]
-        return self.bodies[same]
+        lines = [f"return {' || '.join(f'{t}(w) == {number}' for t in tests)};"]
+        return self.function("jumps", "uint64_t {}(uint64_t w)", lines)
 
     def _target(self, operand: OperandModel) -> str:
         """Return the name of the function that gives whether an operand is a code address, and which."""
         number, kind, value = KINDS.index(CodeAddress), self.number(operand.kind), self.value(operand.value)
-        lines = [f"    if ({kind}(w) != {number}) return 0;", f"    *to = {value}(w, a);", "    return 1;"]
-        same = ("target", *lines)
-        if same not in self.bodies:
-            name = self.bodies[same] = f"{self.name}_target{len(self.bodies)}"
-            self.out += [f"static int {name}(uint64_t w, uint64_t a, int64_t *to)", "{", *lines, "}"]
-        return self.bodies[same]
+        lines = (f"if ({kind}(w) != {number}) return 0;", f"*to = {value}(w, a);", "return 1;")
+        return self.function("target", "int {}(uint64_t w, uint64_t a, int64_t *to)", lines)
 
     def _details(self, k: int, told: FormDetails) -> str:
         """Return the row of a form in the table of details; its operands are an array of their own."""
         operands = [
-            f"{{{_quoted(o.name)}, {self.text(o.text)}, {self.number(o.kind)}, {self.value(o.value)}}}"
+            f"{{{quoted(o.name)}, {self.text(o.text)}, {self.number(o.kind)}, {self.value(o.value)}}}"
             for o in told.operands
         ]
         name = "0"
@@ -331,7 +115,7 @@ class _Writer:
             self.out.append(f"static const isakit_part_ {name}[] = {{{', '.join(operands)}}};")
         functions = (self.text(told.mnemonic), self.text(told.reads), self.text(told.writes))
         group = 0 if told.group is None else 1 + list(InstructionKind).index(InstructionKind(told.group))
-        links = _quoted(told.links) if told.links else "0"
+        links = quoted(told.links) if told.links else "0"
         return f"    {{{name}, {len(operands)}, {', '.join(functions)}, {group}, {links}}},"
 
     def header(self) -> str:
@@ -349,13 +133,13 @@ class _Writer:
         n, guard = self.name, self.name.upper()
         rows: list[str] = []
         for f, *of in zip(self.model.forms, functions, errors, jumps, targets, strict=True):
-            head = f"{_hex(f.fixed.mask)}, {_hex(f.fixed.value)}, {f.units}, {_quoted(f.name)}"
+            head = f"{number_text(f.fixed.mask)}, {number_text(f.fixed.value)}, {f.units}, {quoted(f.name)}"
             rows.append(f"    {{{head}, {', '.join(of)}}},")
         further = f"for (k = 1; k < n; k++) w |= units[k] << {self.unit_bits} * k;"
         if max(sizes) == 1:
             further = "(void)k;"
         most, register, operand = self._room()
-        names = ", ".join(_quoted(e) if e else "0" for e in self.details.errors)
+        names = ", ".join(quoted(e) if e else "0" for e in self.details.errors)
         return "\n".join([
             f"/* {view.isa.name} {view.variant.name} {view.program}: generated by isakit; not to be edited. */",
             f"#ifndef {guard}_H", f"#define {guard}_H", "#include <stddef.h>", "#include <stdint.h>",
@@ -423,7 +207,7 @@ class _Writer:
         default = self.details.error_number(ILLEGAL)
         rows: list[str] = []
         if any(error != default for _, error in lacking):
-            rows = [f"    if (n == {f.units} && {_test(f.fixed, f.unless)}) e = {error};" for f, error in lacking]
+            rows = [f"    if (n == {f.units} && {test_text(f.fixed, f.unless)}) e = {error};" for f, error in lacking]
         return [
             f"static unsigned {self.name}_lacks(uint64_t w, unsigned n)", "{", f"    unsigned e = {default};",
             "    (void)w; (void)n;", *rows, "    return e;", "}",
@@ -457,7 +241,7 @@ class _Writer:
         for units in sizes:
             forms = [(k, f) for k, f in enumerate(self.model.forms) if f.units == units]
             key = self._key_mask([f.fixed for _, f in forms])
-            field = Field(tuple(runs(key)))
+            field = field_of(key)
             lists: list[tuple[int, ...]] = []
             for v in range(1 << field.width):
                 word = field.put(v)
@@ -471,13 +255,11 @@ class _Writer:
                 starts.append(known[found])
             out.append(f"static const uint16_t {self.name}_start{units}[] = {{{', '.join(map(str, starts))}}};")
             out.append(f"static const uint16_t {self.name}_list{units}[] = {{{', '.join(map(str, cells))}}};")
-            body.append(
-                f"    if (units == {units}) p = {self.name}_list{units} + {self.name}_start{units}[{_field(field)}];"
-            )
+            start = f"{self.name}_start{units}[{field_text(field)}]"
+            body.append(f"    if (units == {units}) p = {self.name}_list{units} + {start};")
         unless = [(k, f) for k, f in enumerate(self.model.forms) if f.unless]
         checks = [
-            f"        case {k}: if ({' || '.join(_plain_test(u) for u in f.unless)}) continue; break;"
-            for k, f in unless
+            f"        case {k}: if ({' || '.join(holds_text(u) for u in f.unless)}) continue; break;" for k, f in unless
         ]
         return [
             *out, f"const {self.name}_form *{self.name}_find(uint64_t w, unsigned units)", "{",
@@ -534,10 +316,8 @@ class _Sizes:
             return 1 if words else 24 + len(node.prefix)
         if isinstance(node, Join):
             return sum(self._most(n, words) for n in node.nodes) + (0 if words else sum(map(len, node.glues)))
-        if isinstance(node, TableLookup):
+        if isinstance(node, TableLookup | Select):
             return max(self._most(n, words) for n in node.nodes)
-        if isinstance(node, Select):
-            return max(self._most(n, words) for n in (*(n for _, _, n in node.cases), node.otherwise))
         return 0
 
 
@@ -547,10 +327,8 @@ def _words(node: Node) -> set[str]:
         return set(node.text.split(BETWEEN))
     if isinstance(node, TextTable):
         return {w for v in dict.fromkeys(node.values) for w in str(v).split(BETWEEN)}
-    if isinstance(node, Join | TableLookup):
+    if isinstance(node, Join | TableLookup | Select):
         return {w for n in dict.fromkeys(node.nodes) for w in _words(n)}
-    if isinstance(node, Select):
-        return {w for n in (*(n for _, _, n in node.cases), node.otherwise) for w in _words(n)}
     return set()
 
 
@@ -565,10 +343,8 @@ def _may_be(kind: Node, number: int) -> bool:
         return kind.value == number
     if isinstance(kind, TextTable):
         return number in kind.values
-    if isinstance(kind, TableLookup):
+    if isinstance(kind, TableLookup | Select):
         return any(_may_be(n, number) for n in kind.nodes)
-    if isinstance(kind, Select):
-        return any(_may_be(n, number) for n in (*(n for _, _, n in kind.cases), kind.otherwise))
     return True
 
 
@@ -577,36 +353,6 @@ def _capital(name: str) -> str:
     if name == Operand.__name__:
         return "NONE"
     return "".join(f"_{c}" if c.isupper() and k else c.upper() for k, c in enumerate(name))
-
-
-def _hex(value: int) -> str:
-    return f"UINT64_C({value:#x})" if value > 0xFFFF else str(value)
-
-
-def _quoted(text: str) -> str:
-    if any(not 0x20 <= ord(c) < 0x7F for c in text):
-        raise IsakitError(f"{text!r} cannot stand in a C text")
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("??", '?""?') + '"'
-
-
-def _field(field: Field) -> str:
-    terms: list[str] = []
-    shift = 0
-    for low, n in field.slices:
-        part = f"(w >> {low}" if low else "(w"
-        part += f" & {_hex((1 << n) - 1)})"
-        terms.append(f"{part} << {shift}" if shift else part)
-        shift += n
-    return " | ".join(terms) if terms else "0"
-
-
-def _plain_test(b: Bits) -> str:
-    return f"(w & {_hex(b.mask)}) == {_hex(b.value)}"
-
-
-def _test(when: Bits, unless: tuple[Bits, ...]) -> str:
-    tests = ([_plain_test(when)] if when.mask else []) + [f"!({_plain_test(u)})" for u in unless]
-    return " && ".join(tests) or "1"
 
 
 _KINDS = f"""#ifndef ISAKIT_KINDS_

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from isakit.export.texts import runs
+from isakit.export.text_nodes import runs
 from isakit.spec.fields import Bits, Field
 
 Cubes = list[Bits]

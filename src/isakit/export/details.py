@@ -9,20 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from isakit.codec import Decoder
-from isakit.export.texts import (
-    NO,
-    CannotExport,
-    FixedText,
-    FormModel,
-    Join,
-    Mask,
-    Model,
-    Node,
-    NumberText,
-    Select,
-    first_set,
-    is_small,
-)
+from isakit.export.text_nodes import NO, FixedText, Join, Mask, Node, NumberText, Select, first_set
+from isakit.export.texts import CannotExport, FormModel, Model, is_small
 from isakit.lean import dataclass
 from isakit.spec.operands import (
     CodeAddress,

@@ -17,7 +17,8 @@ from isakit.export.sleigh_limits import check_room
 from isakit.export.sleigh_meaning import Meanings, cubes_of
 from isakit.export.sleigh_tables import MISPLACED, PLACED, Atom, Atoms, SleighOperand, quoted
 from isakit.export.sleigh_text import DIGITS, ODD_HIGH, ODD_LOW, VALUE, Tables, sum_of_masks
-from isakit.export.texts import AnySet, FixedText, FormModel, Join, Model, Node, alternatives
+from isakit.export.text_nodes import AnySet, FixedText, Join, Node
+from isakit.export.texts import FormModel, Model, alternatives
 from isakit.lean import dataclass
 from isakit.sem.semantics import BINDER
 from isakit.sem.value import Value

@@ -14,7 +14,7 @@ from isakit.export.cubes import EVERYTHING, Cubes, both, of_values
 from isakit.export.pcode import NoPcode, PcodeReferences, PcodeStatements, canonical, size_of
 from isakit.export.sleigh_tables import SleighOperand
 from isakit.export.sleigh_text import Tables
-from isakit.export.texts import runs
+from isakit.export.text_nodes import runs
 from isakit.lean import dataclass
 from isakit.sem.semantics import BINDER, SymbolicBinder
 from isakit.sem.trace import Effect, Trace, current, tracing

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from isakit.errors import IsakitError
 from isakit.export.cubes import EVERYTHING, Cubes
-from isakit.export.texts import runs
+from isakit.export.text_nodes import runs
 from isakit.lean import dataclass
 
 MISPLACED, PLACED = "misplaced", "placed"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from isakit.errors import IsakitError
 from isakit.export.cubes import EVERYTHING, Cubes, both, equal, first_matching, of_values, others, within
 from isakit.export.sleigh_tables import Atom, Atoms, Constructors, SleighOperand, stretches
-from isakit.export.texts import (
+from isakit.export.text_nodes import (
     AFTER_NUMBER,
     UNREADABLE,
     AllSet,

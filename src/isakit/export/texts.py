@@ -7,11 +7,31 @@ hold against each other. A part of another kind raises `CannotExport`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from isakit.codec import Decoder, Stream, tokenize
 from isakit.errors import AsmError, IsakitError
+from isakit.export.text_nodes import (
+    AFTER_NUMBER,
+    NO,
+    UNREADABLE,
+    YES,
+    Equal,
+    FieldsEqual,
+    FixedText,
+    InRange,
+    Join,
+    Mask,
+    Node,
+    NumberText,
+    Select,
+    TableLookup,
+    TextTable,
+    all_set,
+    any_set,
+    runs,
+)
 from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field, subsets
 from isakit.spec.parts import (
@@ -39,139 +59,10 @@ JOINED_BITS = 7
 """The same for parts that are made of others and can be taken apart."""
 _TRIALS = 1500
 """Words with which it is tried what the bits of a part decide."""
-AFTER_NUMBER = "#"
-"""A glue: a blank if the text before begins with `#`, else nothing, so that a dot is none of the number."""
-UNREADABLE = "???"
 
 
 class CannotExport(IsakitError):
     """A part whose text cannot be exported as data."""
-
-
-@dataclass(frozen=True, eq=False)
-class FixedText:
-    """The same text for all words."""
-
-    text: str
-
-
-@dataclass(frozen=True, eq=False)
-class TextTable:
-    """`values[k]` for the value k of the bits of `mask`, lowest bit first: texts, flags or masks."""
-
-    mask: int
-    values: tuple[str | int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class NumberText:
-    """The number of a field as text: signed or not, times `scale`, behind `prefix`; `form` is `#x`, `d` or `+d`.
-
-    `relative`: the address of the instruction is added, modulo `modulus` unless that is 0.
-    """
-
-    field: Field
-    signed: bool
-    scale: int
-    form: str
-    prefix: str = ""
-    relative: bool = False
-    modulus: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class Join:
-    """Texts one after the other; `glues` are the blanks between those that are not empty, one fewer than these."""
-
-    nodes: tuple[Node, ...]
-    glues: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class AnySet:
-    """Flags: whether one of them is set. Masks: all their bits."""
-
-    nodes: tuple[Node, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class AllSet:
-    """Flags: whether all of them are set."""
-
-    nodes: tuple[Node, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class FirstSet:
-    """Numbers: the first that is not 0."""
-
-    nodes: tuple[Node, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class InRange:
-    """A flag: whether the number of a field is a multiple of `step` from `low` to `high`."""
-
-    number: NumberText
-    low: int
-    high: int
-    step: int
-
-
-@dataclass(frozen=True, eq=False)
-class Equal:
-    """A flag: whether two fields have the same number."""
-
-    fields: tuple[Field, Field]
-
-
-@dataclass(frozen=True, eq=False)
-class FieldsEqual:
-    """A mask: the bits of `bits.mask` in which the word agrees with `bits.value`."""
-
-    bits: Bits
-
-
-@dataclass(frozen=True, eq=False)
-class Select:
-    """The node of the first case that a word has (`when`, and not `unless`), else `otherwise`."""
-
-    cases: tuple[tuple[Bits, Bits | None, Node], ...]
-    otherwise: Node
-
-
-@dataclass(frozen=True, eq=False)
-class TableLookup:
-    """`nodes[indices[k]]` for the value k of the bits of `mask`, lowest bit first."""
-
-    mask: int
-    indices: tuple[int, ...]
-    nodes: tuple[Node, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Mask:
-    """A mask, or a flag, that does not depend on the word."""
-
-    value: int
-
-
-Node = (
-    FixedText
-    | TextTable
-    | NumberText
-    | Join
-    | AnySet
-    | AllSet
-    | FirstSet
-    | InRange
-    | Equal
-    | FieldsEqual
-    | Select
-    | TableLookup
-    | Mask
-)
-NO, YES = Mask(0), Mask(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +116,7 @@ class Model:
         return FormModel(
             f, f.record.name if f.record is not None else "", f.units, f.fixed, f.unless,
             tuple(self.text(f.parts[i[1:-1]]) if i[0] == "{" else i for i in f.syntax),
-            _any(errors), f.base, _any(claims), self.forced(f),
+            any_set(errors), f.base, any_set(claims), self.forced(f),
         )  # fmt: skip
 
     # --- text ------------------------------------------------------------------------------------------------------
@@ -331,7 +222,7 @@ class Model:
         if isinstance(part, Dependent):
             return self.switch(part, self.error)
         if isinstance(part, Template):
-            return _any([self.error(p) for p in part.children])
+            return any_set([self.error(p) for p in part.children])
         raise CannotExport(f"{type(part).__name__} has errors that cannot be exported")
 
     def claimed(self, part: Part) -> Node:
@@ -347,10 +238,10 @@ class Model:
                 own: list[Node] = [Mask(a.when.mask) if a.tells is None else FieldsEqual(a.tells)]
                 if a.tells is None or a.reading is not None:
                     own.append(self.claimed(a.part))
-                cases.append((a.when, a.unless, _any(own)))
+                cases.append((a.when, a.unless, any_set(own)))
             return Select(tuple(cases), NO)
         if isinstance(part, Template):
-            return _any([self.claimed(p) for p in part.children])
+            return any_set([self.claimed(p) for p in part.children])
         if isinstance(part, (Imm, Reg)):
             return Mask(part.field.mask)
         if isinstance(part, Dependent) and not is_small(part):
@@ -365,7 +256,7 @@ class Model:
         """Return the test whether the text of a word of the form is also that of a smaller instruction."""
         encoder = self.decoder.encoder
         smaller = {s: None for m in f.mnemonics for s in encoder.named(m) if s.units < f.units}
-        return _any([self._reads_form(f, s) for s in smaller])
+        return any_set([self._reads_form(f, s) for s in smaller])
 
     def _reads_form(self, long: Form, short: Form) -> Node:
         """Return the test whether the smaller form can say what a word of the larger one says, part by part."""
@@ -376,7 +267,7 @@ class Model:
         for k, first in enumerate(common):  # pieces in another order are read where one of them is not there
             for second in common[k + 1 :]:
                 if place[first] > place[second]:
-                    needed.append(_any([self._is_empty(longs[first]), self._is_empty(longs[second])]))
+                    needed.append(any_set([self._is_empty(longs[first]), self._is_empty(longs[second])]))
         needed += self._together(longs, shorts, common)
         for name, part in longs.items():
             other = shorts.pop(name, None)
@@ -390,7 +281,7 @@ class Model:
         for part in shorts.values():
             if isinstance(part, str) or not any(k == 0 for k, _ in readings(part, Stream([]), 0)):
                 return NO
-        return _all(needed)
+        return all_set(needed)
 
     def _together(self, longs: dict[str, Part | str], shorts: dict[str, Part | str], common: list[str]) -> list[Node]:
         """Return tests that two operands of the larger form are read by alternatives that can stand side by side."""
@@ -403,9 +294,9 @@ class Model:
                     continue
                 pairs = [(x, y, x.beside(y)) for x in _ways(a) for y in _ways(b)]
                 if not all(fits for _, _, fits in pairs):
-                    read = [_all([self.readable(one, x.part), self.readable(two, y.part)])
+                    read = [all_set([self.readable(one, x.part), self.readable(two, y.part)])
                             for x, y, fits in pairs if fits]  # fmt: skip
-                    out.append(_any(read))
+                    out.append(any_set(read))
         return out
 
     def _agreements(self, long: Form, short: Form) -> list[Node]:
@@ -466,7 +357,7 @@ class Model:
         if isinstance(part, Choice):
             return self.select(part, lambda p: self.readable(p, other), NO)
         if isinstance(other, Choice):
-            return _any([self.readable(part, a.part) for a in other.alternatives if a.reading is not None])
+            return any_set([self.readable(part, a.part) for a in other.alternatives if a.reading is not None])
         if isinstance(part, Imm) and isinstance(other, Imm):
             return _fits(self.text(part), part, other)
         if isinstance(part, Template) and isinstance(other, Template):
@@ -475,7 +366,7 @@ class Model:
             pairs = zip(part.items, other.items, strict=True) if len(part.items) == len(other.items) else None
             if pairs is None:
                 return NO
-            return _all([self.readable(p, q) for (_, _, p), (_, _, q) in pairs if p is not None and q is not None])
+            return all_set([self.readable(p, q) for (_, _, p), (_, _, q) in pairs if p is not None and q is not None])
         if isinstance(other, Bitless):
             return NO
         if isinstance(part, Imm) or isinstance(other, Imm) or isinstance(part, Template) != isinstance(other, Template):
@@ -539,22 +430,6 @@ def is_small(part: Part) -> bool:
     return possible_bits(part).bit_count() <= (JOINED_BITS if made else TABLE_BITS)
 
 
-def runs(mask: int) -> list[tuple[int, int]]:
-    """Return (lowest bit, number of bits) of the stretches of a mask, lowest first."""
-    out: list[tuple[int, int]] = []
-    at = 0
-    while mask >> at:
-        if mask >> at & 1:
-            n = 1
-            while mask >> at + n & 1:
-                n += 1
-            out.append((at, n))
-            at += n
-        else:
-            at += 1
-    return out
-
-
 def _pieces(form: Form) -> dict[str, Part | str]:
     """Return the pieces of a form's syntax by name; literals by their text."""
     return {i: form.parts[i[1:-1]] if i[0] == "{" else i for i in form.syntax}
@@ -577,87 +452,3 @@ def _fits(node: Node, part: Imm, other: Imm) -> Node:
     if other.wrap:
         low, high = -(1 << n - 1), (1 << n) - 1
     return InRange(node, low * other.scale, high * other.scale, other.scale)
-
-
-def _any(nodes: Sequence[Node]) -> Node:
-    """Return one node for several of which one, or all masks, count."""
-    constant = 0
-    rest: dict[int, Node] = {}
-    for n in nodes:
-        inner = n.nodes if isinstance(n, AnySet) else (n,)
-        for m in inner:
-            if isinstance(m, Mask):
-                constant |= m.value
-            else:
-                rest[id(m)] = m
-    if not rest:
-        return Mask(constant)
-    found = (*([Mask(constant)] if constant else []), *rest.values())
-    return found[0] if len(found) == 1 else AnySet(found)
-
-
-def _all(nodes: Sequence[Node]) -> Node:
-    kept = {id(n): n for n in nodes if not (isinstance(n, Mask) and n.value)}
-    if any(isinstance(n, Mask) for n in kept.values()):
-        return NO
-    return YES if not kept else next(iter(kept.values())) if len(kept) == 1 else AllSet(tuple(kept.values()))
-
-
-def first_set(nodes: Sequence[Node]) -> Node:
-    """Return one node for several numbers, of which the first that is not 0 counts."""
-    kept = tuple({id(n): n for n in nodes if not (isinstance(n, Mask) and not n.value)}.values())
-    return NO if not kept else kept[0] if len(kept) == 1 else FirstSet(kept)
-
-
-def evaluate(node: Node, word: int, address: int = 0) -> str | int:
-    """Evaluate a node for a word; `address` counts units of code."""
-    if isinstance(node, FixedText):
-        return node.text
-    if isinstance(node, Mask):
-        return node.value
-    if isinstance(node, TextTable):
-        return node.values[Field(tuple(runs(node.mask))).get(word)]
-    if isinstance(node, NumberText):
-        value = number(node, word)
-        if node.relative:
-            value += address
-            value = value % node.modulus if node.modulus else value
-        return f"{node.prefix}{value:{node.form}}"
-    if isinstance(node, Join):
-        out = last = ""
-        for n, glue in zip(node.nodes, ("", *node.glues), strict=True):
-            text = str(evaluate(n, word, address))
-            if glue == AFTER_NUMBER:
-                glue = " " if last[:1] == "#" else ""
-            if text:
-                out += glue + text if out else text
-                last = text
-        return out
-    if isinstance(node, AnySet):
-        found = 0
-        for n in node.nodes:
-            found |= int(evaluate(n, word))
-        return found
-    if isinstance(node, AllSet):
-        return int(all(evaluate(n, word) for n in node.nodes))
-    if isinstance(node, FirstSet):
-        return next((found for n in node.nodes if (found := evaluate(n, word))), 0)
-    if isinstance(node, InRange):
-        value = number(node.number, word)
-        return int(node.low <= value <= node.high and value % node.step == 0)
-    if isinstance(node, Equal):
-        return int(node.fields[0].get(word) == node.fields[1].get(word))
-    if isinstance(node, FieldsEqual):
-        return node.bits.mask & ~(node.bits.value ^ word)
-    if isinstance(node, TableLookup):
-        chosen = node.indices[Field(tuple(runs(node.mask))).get(word)]
-        return evaluate(node.nodes[chosen], word, address)
-    for when, unless, inner in node.cases:
-        if when.holds(word) and not (unless is not None and unless.holds(word)):
-            return evaluate(inner, word, address)
-    return evaluate(node.otherwise, word, address)
-
-
-def number(node: NumberText, word: int) -> int:
-    """Return the number of a field, before an address is added."""
-    return node.field.number(word, node.signed) * node.scale

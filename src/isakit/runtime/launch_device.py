@@ -59,7 +59,7 @@ class LaunchDevice:
         return engine_of(self._execute)
 
     def provide(self, code: Code) -> None:
-        """Give a kernel that is to be launched what it needs besides its own: a window for the fences of sm_13.
+        """Add to a kernel's windows what every launch needs: one for the fences of sm_13.
 
         Not done at loading, since looking for fences takes as long as decoding, and programs launch few of the kernels
         of their modules.

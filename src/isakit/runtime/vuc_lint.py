@@ -73,7 +73,7 @@ _CYCLES = re.compile(r" \d+ cycles? too early")
 
 
 def _distinct(found: list[Finding]) -> list[Finding]:
-    """Return one finding for what is said about several paths: the certain one, else the worst."""
+    """Return one of the findings about several paths: the certain one, else the worst."""
     best: dict[tuple[int, str, str], tuple[tuple[bool, int], Finding]] = {}
     for f in found:
         number = _CYCLES.search(f.message)

@@ -131,7 +131,7 @@ class RoutineExpressions:
 
     # --- expressions ------------------------------------------------------------------------------------------------
     def _number(self, x: Operand, width: int, node: ast.AST) -> Value:
-        """Convert to a number of so many bits."""
+        """Convert to a number of `width` bits."""
         match x:
             case Value():
                 return x.resize(width)

@@ -25,7 +25,7 @@ from isakit.sem.value import Value
 
 
 def translate(routine: Translatable, statics: Statics) -> RoutineCode:
-    """Return the statements of a routine. Raises DefinitionError for what the language does not have."""
+    """Return the statements of a routine. Raises DefinitionError for constructs outside of the language."""
     if missing := set(routine.statics) ^ set(statics):
         raise DefinitionError(f"{routine.name} needs the static {', '.join(sorted(missing))}")
     return Translation(routine, statics).code

@@ -108,7 +108,7 @@ class Declaration(Protocol):
     """The text that a form was read from."""
 
     def check(self) -> None:
-        """Raise DefinitionError for what is declared and not used; for when the operands have been made."""
+        """Raise DefinitionError for declared but unused names; called when the operands have been made."""
         ...
 
 

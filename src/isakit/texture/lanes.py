@@ -56,7 +56,7 @@ def doubtful(lanes: Callable[[], Any], value: Any) -> None:
 
 
 def filled(count: int, number: Any) -> Any:
-    """Repeat a number in so many lanes."""
+    """Repeat a number in `count` lanes."""
     return np.full(count, number) if isinstance(number, int | float | np.generic) else number
 
 

@@ -228,7 +228,7 @@ class Texture:
         return self._source is not None
 
     def refresh(self) -> None:
-        """Take up what the memory behind the texture holds now."""
+        """Reload the texels from the memory behind the texture."""
         if self._source is not None:
             now = self._source()
             if not np.array_equal(now, self._raw[0]):

@@ -181,7 +181,7 @@ def _members(archive: bytes, under: str, names: Iterable[str] = ()) -> Iterator[
 
 
 def _numpy(archive: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of NumPy that run, without its tests and what compiles."""
+    """Yield the files of NumPy without its tests and its build tools."""
     ((_, inner),) = ((n, d) for n, d in _members(archive, "package/pkg/") if n.endswith(".tar.gz"))
     for name, data in _members(inner, _NUMPY_SITE):
         if not any(part in name for part in _NUMPY_WITHOUT) and not name.endswith((".pyi", ".a", ".pyc")):

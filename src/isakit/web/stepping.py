@@ -69,7 +69,7 @@ def begun(prepared: Prepared, program: Program, seconds: float) -> Stepping:
 
 
 class Stepping:
-    """A session and what the page has seen of it.
+    """A session, and the state that the page has already been sent.
 
     `prepared`: the launch, None where the session is not of one; `seconds`: after which a move is interrupted.
     """

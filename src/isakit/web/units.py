@@ -72,7 +72,7 @@ class PageUnits:
         return made
 
     def annotate(self, file: str, project: Project) -> list[Unit]:
-        """Return the units of a file again, with what a project says of them. Raises IsakitError for another file."""
+        """Return the units of a file anew, with a project's annotations. Raises IsakitError for another file."""
         modules = self._modules.get(file)
         if modules is None:
             raise IsakitError(f"{file} has no programs to keep notes on")

@@ -238,7 +238,7 @@ class Workbench:
         return grammar_of(asked.text("isa"))
 
     def project(self, asked: RequestFields) -> JsonObject:
-        """Give the programs of a file what a project says of them; return them, and the text of the project file.
+        """Apply a project to the programs of a file; return them, and the text of the project file.
 
         `fits`: whether the project belongs to this content of the file.
         """
@@ -303,7 +303,7 @@ class Workbench:
         return {**plain(found.record()), "rows": rows[:ROWS]}
 
     def manual(self, asked: RequestFields) -> JsonObject:
-        """Return pages of the manual by name, or what has a word in it."""
+        """Return pages of the manual by name, or those that hold a word."""
         from isakit.docsgen.find import find_pages, search
         from isakit.registry import VARIANTS
         from isakit.spec.isa import instruction_set
@@ -370,7 +370,7 @@ class Workbench:
         return {**self._stepped(name, found.session(number)), "fragments": fates, "fragment": number}
 
     def _stepped(self, name: str, session: Session) -> JsonObject:
-        """Step a session from now on; returns what the page shows of it."""
+        """Start to step a session, and return its state for the page."""
         from isakit.web.stepping import Stepping
 
         units = self._units.add_program(name, session.program)

@@ -8,8 +8,9 @@ import pytest
 
 import isakit
 from isakit.codec import Decoder
-from isakit.export.texts import FormModel, Model, evaluate, runs, subsets
-from isakit.spec.fields import Field
+from isakit.export.text_nodes import evaluate, runs
+from isakit.export.texts import FormModel, Model
+from isakit.spec.fields import Field, subsets
 
 VIEWS = [("vuc", "vp2", None), ("vuc", "vp4", None), ("tesla", "g80", "fragment")]
 SLOW = [

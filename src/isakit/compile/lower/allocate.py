@@ -92,7 +92,7 @@ class Interference:
 
 
 class Allocation:
-    """One attempt: merge copies, colour, or say what to keep elsewhere.
+    """One attempt: merge copies and colour, or choose registers to spill.
 
     `file`: only registers of this file are looked at.
     """
@@ -165,7 +165,7 @@ class Allocation:
         self.left_out |= gone
 
     def near(self, v: VReg) -> set[VReg]:
-        """Return the registers that `v`, which stands for those merged into it, meets."""
+        """Return the registers that interfere with `v` and those merged into it."""
         return {self.graph.live.owner[u][0] for k in range(v.size) for u in self.graph.near[self.first[v] + k]}
 
     def color(self) -> list[VReg]:
@@ -277,7 +277,7 @@ class Allocation:
 
 @cache
 def _places(start: int, limit: int, size: int, align: int, breaks: tuple[int, ...]) -> int:
-    """Return the registers that so many side by side may begin with, as bits."""
+    """Return the registers at which a row of so many may begin, as bits."""
     fitting = (c for c in range(start, limit - size + 1) if c % align == 0)
     return sum(1 << c for c in fitting if not any(c < at < c + size for at in breaks))
 

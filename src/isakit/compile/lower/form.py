@@ -157,7 +157,7 @@ UNSURE = "unsure"
 
 @dataclass(frozen=True, eq=False)
 class Note:
-    """A change of what is known about variables: one gets a value, or (`copied`) a register has that of another.
+    """A change of the known variables: one gets a value, or (`copied`) a register gets that of another.
 
     `guard`: the condition of the instruction it was put at, `UNSURE` for some lanes alone.
     """

@@ -40,7 +40,7 @@ class IfConversion:
 
     # --- what is the same for all -----------------------------------------------------------------------------------
     def run(self) -> None:
-        """Convert what can be converted."""
+        """Convert branches until none is left that can be."""
         m = self.m
         changed = True
         while changed:

@@ -58,7 +58,7 @@ class Selection(ABC):
         return mark
 
     def taken_over(self, i: Ins) -> bool:
-        """Return whether other operations' instructions cover an operation, so that it needs none of its own."""
+        """Return whether the instruction of another operation covers this one, which then needs none."""
         return False
 
     # --- what rules use ---------------------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ def _forget_decided(f: Function) -> None:
 
 
 def eliminate_dead_code(f: Function) -> None:
-    """Remove what nothing depends on; a sum whose carry is unused is a plain sum."""
+    """Remove operations without uses and effects; a sum whose carry is unused becomes a plain sum."""
     roots = [i for b in f.blocks for i in b.ins if i.op.stays or (i.op is LD and LD.of(i).volatile)]
     tests = [b.term[1] for b in f.blocks if b.term[0] == "branch"]
     if f.debugged:

@@ -231,7 +231,7 @@ def _with_one_more(b: Block, i: Ins, dot: Ins, x: IrValue) -> list[IrValue] | No
 
 
 def sink_joins(f: Function) -> None:
-    """Compute on whole vectors what is computed on each of their elements before a join."""
+    """Replace operations on the elements of a join by one on whole vectors."""
     uses = count_uses(f)
     for b in f.blocks:
         for i in reversed(list(b.ins)):

@@ -19,7 +19,7 @@ def integer(text: str) -> int:
 
 
 def wrapped(value: int) -> int:
-    """Wrap a number into 64 bits; what does not fit the signed ones stays unsigned."""
+    """Wrap a number into 64 bits; one too large for signed numbers stays unsigned."""
     if -(1 << 63) <= value < 1 << 64:
         return value
     return value & (1 << 64) - 1

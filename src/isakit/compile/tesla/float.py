@@ -127,7 +127,7 @@ def prepared_function(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 # --- conversions -----------------------------------------------------------------------------------------------------
 @rule(CVT, folds=Folds.CONVERTED)
 def convert(s: TeslaSelection, i: Ins, attrs: Conversion) -> None:
-    """Convert; what is exact names no rounding unless it rounds to an integer."""
+    """Convert; an exact conversion names no rounding unless it rounds to an integer."""
     to, source, rnd = attrs.to, attrs.source, attrs.rnd
     exact = to[0] == "f" and (to == source or (to, source) in (("f64", "f32"), ("f32", "f16")))
     if exact and not rnd.endswith("i"):

@@ -50,7 +50,7 @@ def constant_address(s: TeslaSelection, i: Ins, attrs: AddressShift) -> None:
 
 @rule(ADDR, folds=Folds.FIRST_WORD)
 def address(s: TeslaSelection, i: Ins, attrs: AddressShift) -> None:
-    """Shift, and add what offsets do not reach."""
+    """Compute an address register by a shift, and add an offset that instructions do not reach."""
     dst = OperandReg(s.vreg(i.out))
     shifted = s.emit(hw.SHL_A, adst=dst, src1=s.source(i, 0), count=FixedNumber(attrs.shift))
     if attrs.step:
@@ -168,7 +168,7 @@ def store_global(s: TeslaSelection, i: Ins, attrs: Store) -> None:
 
 @rule(ST, when=goes_to("shared"))
 def store_shared(s: TeslaSelection, i: Ins, attrs: Store) -> None:
-    """Store to shared memory; offsets are counted in units of what is stored."""
+    """Store to shared memory; offsets are counted in units of the stored type."""
     value = s.register(i.args[1])
     base, offset = _near(s, i.args[0], attrs.offset, 0x3FFF * _SIZES[attrs.ty])
     s.emit(hw.ST_S, ty=attrs.ty, dst=MemoryReference("s", base, offset), src=value)

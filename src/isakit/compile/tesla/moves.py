@@ -51,7 +51,7 @@ def of_halves(s: TeslaSelection, i: Ins) -> bool:
 
 @rule(CMP, when=of_halves, priority=1)
 def compare_halves(s: TeslaSelection, i: Ins, attrs: Compare) -> None:
-    """Compare what two extensions, or an extension and a constant, were made from."""
+    """Compare the sources of two extensions, or of an extension and a constant."""
 
     def half(v: IrValue) -> OperandReg | PooledLiteral:
         if isinstance(v, Const):
@@ -120,7 +120,7 @@ def choose_operation(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 @rule(SEL, folds=Folds.CHOICE)
 def choose(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Take one value, and the other one under the condition.
+    """Move one value, and the other one under the condition.
 
     The value that is a register of its own dying here is the better start: the copy of it disappears.
     """

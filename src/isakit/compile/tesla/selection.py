@@ -143,7 +143,7 @@ class TeslaSelection(Selection):
         return None if isinstance(v, Const) else OperandReg(self.vreg(v))
 
     def result(self, i: Ins, k: int = 0) -> OperandReg:
-        """Return where a result goes."""
+        """Return the destination operand of a result."""
         if self.into is not None and k == 0:
             r, self.into = self.into, None
             return OperandReg(r)
@@ -204,7 +204,7 @@ Emit = Callable[[TeslaSelection, Ins, A], None]
 
 
 class TeslaRules(Rules[TeslaSelection]):
-    """The rules for Tesla chips, and what operands the instructions they choose can have."""
+    """The selection rules for Tesla chips, and the operands that the instructions can have."""
 
     def __init__(self) -> None:
         super().__init__()

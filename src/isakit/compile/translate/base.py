@@ -73,7 +73,7 @@ class Unsupported(PtxSyntaxError):
 
 
 class Base:
-    """Translation of one function: the state, and what every instruction needs."""
+    """Translation of one function: its state, and the methods that translations of instructions share."""
 
     def __init__(self, module: PtxModule, entry: PtxFunction, chip: Chip, layout: VariableLayout) -> None:
         self.module, self.chip, self.layout = module, chip, layout
@@ -432,7 +432,7 @@ class Base:
         self.put(self.variable((r.index,), "p"), value)
 
     def mark(self, s: PtxStatement) -> None:
-        """Attribute what follows to a statement."""
+        """Attribute the operations made from now on to a statement."""
         self.at = s
         file, line = s.loc or (0, 0)
         self.b.loc = self.b.block.loc = (self.module.source.line(s.pos), file, line)

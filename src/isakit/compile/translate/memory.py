@@ -68,7 +68,7 @@ class Place(NamedTuple):
     tag: IrValue | None = None
 
     def plus(self, more: int) -> Place:
-        """Return the place so many bytes further on."""
+        """Return the place `more` bytes further on."""
         return self._replace(offset=self.offset + more)
 
 

@@ -184,7 +184,7 @@ class Driver:
 
     # --- code ---------------------------------------------------------------------------------------------------------
     def _prepare(self, stops: frozenset[int]) -> None:
-        """Compile what code memory holds, unless that is done."""
+        """Compile the content of code memory, unless that is done."""
         core = self.core
         made_for = core.code_version, core.shows_predicates
         if made_for != self._made_for:

@@ -58,6 +58,6 @@ class SharedCells:
         self._newer = False
 
     def lend(self, cells: list[int]) -> None:
-        """Bring the list up to date for what may write it."""
+        """Bring the list up to date for code that may write it."""
         self.to_list(cells)
         self.listed = True
