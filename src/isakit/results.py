@@ -234,7 +234,7 @@ _SIMPLE: dict[object, dict[str, object]] = {
 def records_at(*places: str) -> Callable[[], ResultType]:
     """Return a function that imports records: `module:Name` each, or `module:Name[]` for a list of them."""
 
-    def imported(place: str) -> Any:
+    def imported(place: str) -> object:
         module, name = place.removesuffix("[]").split(":")
         kind = getattr(import_module(module), name)
         return list[kind] if place.endswith("[]") else kind

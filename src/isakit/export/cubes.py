@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from isakit.export.text_nodes import runs
+from isakit.export.text_nodes import field_of, runs
 from isakit.spec.fields import Bits, Field
 
 Cubes = list[Bits]
@@ -35,7 +35,7 @@ def both(a: Iterable[Bits], b: Iterable[Bits]) -> Cubes:
 
 def of_values(mask: int, wanted: Iterable[int]) -> Cubes:
     """Return the words whose bits of `mask`, lowest first, make a wanted number; neighbours become patterns."""
-    field = Field(tuple(runs(mask)))
+    field = field_of(mask)
     cubes = {(mask, field.put(v)) for v in wanted}
     for low, n in runs(mask):
         for b in range(low, low + n):

@@ -6,7 +6,7 @@ traced with stand-ins for its operands; what an operand reads or writes becomes 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from isakit.errors import IsakitError
@@ -14,7 +14,7 @@ from isakit.export.cubes import EVERYTHING, Cubes, both, of_values
 from isakit.export.pcode import NoPcode, PcodeReferences, PcodeStatements, canonical, size_of
 from isakit.export.sleigh_tables import SleighOperand
 from isakit.export.sleigh_text import Tables
-from isakit.export.text_nodes import runs
+from isakit.export.text_nodes import field_of
 from isakit.lean import dataclass
 from isakit.sem.semantics import BINDER, SymbolicBinder
 from isakit.sem.trace import Effect, Trace, current, tracing
@@ -262,48 +262,45 @@ class Meanings:
 
     def _source(self, part: Part, c: _Class) -> str:
         """Return the name of the table that exports what an operand reads."""
-        key = ("source", id(part), c.kind)
-        if key not in self._operands:
-            self._keep.append(part)
-            cases: dict[Hashable, tuple[list[int], Trace, Value]] = {}
-            mask, bound = _bound(part, c)
-            for word, operand in bound:
-                with tracing() as trace:
-                    value = operand.read()
-                cases.setdefault(canonical(trace.effects, [value]), ([], trace, value))[0].append(word)
-            rows: list[str] = []
-            for words, trace, value in cases.values():
-                statements = PcodeStatements(self.tables, self.machine)
-                statements.run(trace.effects)
-                name = statements.value(value)
-                if ":" in name:
-                    name = statements.fresh(name, size_of(value.width))
-                body = f"{statements.text(name)} export {name};"
-                cubes = cubes_of(mask, words)
-                rows.append(self.tables.constructor((), cubes, hidden=list(statements.operands), body=body))
-            self._operands[key] = self.tables.table(rows)
-        return self._operands[key]
+
+        def body(statements: PcodeStatements, value: Value | None) -> str:
+            assert value is not None
+            name = statements.value(value)
+            if ":" in name:
+                name = statements.fresh(name, size_of(value.width))
+            return f"{statements.text(name)} export {name};"
+
+        return self._accesses(("source", id(part), c.kind), part, c, lambda operand: operand.read(), body)
 
     def _destination(self, part: Part, c: _Class, width: int, facts: tuple[tuple[str, object], ...]) -> str:
         """Return the name of the table that writes an operand from the scratch register."""
-        key = ("destination", id(part), c.kind, width, facts)
+        value, scratch = Value("hole", width, (), "value"), self.machine.scratch_of(size_of(width))
+        return self._accesses(
+            ("destination", id(part), c.kind, width, facts), part, c,
+            lambda operand: operand.write(value, **dict(facts)), lambda statements, _: statements.text(),
+            {"value": scratch},
+        )  # fmt: skip
+
+    def _accesses(
+        self, key: tuple[Hashable, ...], part: Part, c: _Class, access: Callable[[Any], Value | None],
+        body: Callable[[PcodeStatements, Value | None], str], names: dict[str, str] | None = None,
+    ) -> str:  # fmt: skip
+        """Return the name of the table of all that an access to an operand may do, by the words that do it."""
         if key not in self._operands:
             self._keep.append(part)
-            cases: dict[Hashable, tuple[list[int], Trace]] = {}
-            value = Value("hole", width, (), "value")
+            cases: dict[Hashable, tuple[list[int], Trace, Value | None]] = {}
             mask, bound = _bound(part, c)
             for word, operand in bound:
                 with tracing() as trace:
-                    operand.write(value, **dict(facts))
-                cases.setdefault(canonical(trace.effects), ([], trace))[0].append(word)
+                    value = access(operand)
+                same = canonical(trace.effects, [] if value is None else [value])
+                cases.setdefault(same, ([], trace, value))[0].append(word)
             rows: list[str] = []
-            for words, trace in cases.values():
-                scratch = self.machine.scratch_of(size_of(width))
-                statements = PcodeStatements(self.tables, self.machine, {"value": scratch})
+            for words, trace, value in cases.values():
+                statements = PcodeStatements(self.tables, self.machine, names)
                 statements.run(trace.effects)
-                cubes = cubes_of(mask, words)
-                body = statements.text()
-                rows.append(self.tables.constructor((), cubes, hidden=list(statements.operands), body=body))
+                text, cubes = body(statements, value), cubes_of(mask, words)
+                rows.append(self.tables.constructor((), cubes, hidden=list(statements.operands), body=text))
             self._operands[key] = self.tables.table(rows)
         return self._operands[key]
 
@@ -418,5 +415,5 @@ class _Search:
 
 def cubes_of(mask: int, words: Iterable[int]) -> Cubes:
     """Return the words whose masked bits equal those of one of `words`."""
-    field = Field(tuple(runs(mask)))
+    field = field_of(mask)
     return of_values(mask, [field.get(w) for w in words])

@@ -28,7 +28,7 @@ from isakit.export.text_nodes import (
     Select,
     TableLookup,
     TextTable,
-    runs,
+    field_of,
 )
 from isakit.spec.fields import Bits, Field
 
@@ -96,8 +96,7 @@ class Tables(Constructors):
                 for number, n in enumerate(node.nodes)
             ]
         regions = list(first_matching((when, unless) for when, unless, _ in node.cases))
-        nodes = [*(n for _, _, n in node.cases), node.otherwise]
-        return [(r, n) for r, n in zip(regions, nodes, strict=True) if r]
+        return [(r, n) for r, n in zip(regions, node.nodes, strict=True) if r]
 
     def _flat(self, branches: list[tuple[Cubes, Node]]) -> list[tuple[Cubes, Node]]:
         out: dict[int, tuple[Cubes, Node]] = {}
@@ -149,10 +148,10 @@ class Tables(Constructors):
             cubes = of_values(node.mask, named)
             rows = [self.constructor((BAD_NAME,), cubes), self.constructor(self.text(plain), others(cubes))]
             return (SleighOperand(self.table(rows)),)
-        whole = Field(tuple(runs(node.mask)))
+        whole = field_of(node.mask)
         rest = node.mask & ~(((1 << widest[1]) - 1) << widest[0])
         choices: dict[tuple[str, ...], list[int]] = {}
-        other = Field(tuple(runs(rest)))
+        other = field_of(rest)
         for k in range(1 << other.width):
             word = other.put(k)
             row = tuple(texts[whole.get(word | v << widest[0])] for v in range(1 << widest[1]))

@@ -25,7 +25,7 @@ def unpack_block(data: bytes, limit: int, path: str | None = None, at: int = 0) 
     out = bytearray()
     pos, end = 0, len(data)
 
-    def wrong(reason: str) -> FormatError:
+    def error(reason: str) -> FormatError:
         return FormatError(path, at + pos, f"damaged LZ4 block: {reason}")
 
     def length(nibble: int) -> int:
@@ -35,7 +35,7 @@ def unpack_block(data: bytes, limit: int, path: str | None = None, at: int = 0) 
             more = 255
             while more == 255:
                 if pos >= end:
-                    raise wrong("it ends inside a length")
+                    raise error("the input ends in a length")
                 more = data[pos]
                 total += more
                 pos += 1
@@ -46,21 +46,21 @@ def unpack_block(data: bytes, limit: int, path: str | None = None, at: int = 0) 
         pos += 1
         literals = length(token >> 4)
         if literals > end - pos:
-            raise wrong("it ends inside its literals")
+            raise error("the input ends in a run of literals")
         out += data[pos : pos + literals]
         pos += literals
         if pos < end:  # the last sequence has literals only
             if end - pos < 2:
-                raise wrong("it ends inside an offset")
+                raise error("the input ends in an offset")
             offset = data[pos] | data[pos + 1] << 8
             pos += 2
             if not 0 < offset <= len(out):
-                raise wrong("an offset points before the data")
+                raise error("an offset points before the first byte")
             size = length(token & _LONGEST_NIBBLE) + _SHORTEST
             if len(out) + size > limit:
-                raise wrong(f"more than {limit} bytes come out")
+                raise error(f"it unpacks to more than {limit} bytes")
             piece = bytes(out[-offset:])  # repeats itself where it is shorter than what is copied
             out += (piece * (-(-size // offset)))[:size]
         if len(out) > limit:
-            raise wrong(f"more than {limit} bytes come out")
+            raise error(f"it unpacks to more than {limit} bytes")
     return bytes(out)

@@ -52,12 +52,12 @@ class _File:
     def __init__(self, data: bytes, path: str) -> None:
         self.data, self.path = data, path
 
-    def bad(self, at: int, reason: str) -> FormatError:
+    def error(self, at: int, reason: str) -> FormatError:
         return FormatError(self.path, at, reason)
 
     def u32(self, at: int) -> int:
         if at + 4 > len(self.data):
-            raise self.bad(at, "the header is cut off")
+            raise self.error(at, "the header is cut off")
         return int.from_bytes(self.data[at : at + 4], "little")
 
     def level(self, at: int, format: GxmFormat, width: int, height: int, **more: Any) -> tuple[Array, int]:
@@ -65,12 +65,12 @@ class _File:
         try:
             size = texture_bytes(format, width, height, more.get("stride"), more.get("layout", "linear"))
             if at + size > len(self.data):
-                raise self.bad(
+                raise self.error(
                     at, f"{width} x {height} texels of {format.name} take {size} bytes, the file ends before"
                 )
             return decode_gxm(self.data[at : at + size], format, width, height, **more), at + size
         except LaunchError as e:
-            raise self.bad(at, str(e)) from None
+            raise self.error(at, str(e)) from None
 
 
 _PICTURES = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TGA", "TIFF", "WEBP")
@@ -136,7 +136,7 @@ def _picture(path: str | PathLike[str], name: str) -> Array:
 
 def _sizes(f: _File, width: int, height: int, levels: int) -> list[tuple[int, int]]:
     if not (1 <= width <= 4096 and 1 <= height <= 4096 and 1 <= levels <= _MOST_LEVELS):
-        raise f.bad(8, f"{width} x {height} texels in {levels} levels")
+        raise f.error(8, f"{width} x {height} texels in {levels} levels")
     return [(max(1, width >> n), max(1, height >> n)) for n in range(levels)]
 
 
@@ -151,14 +151,14 @@ def _dds(f: _File) -> list[Levels]:
         else:
             name = _DDS_FOURCC.get(fourcc, "")
         if not name:
-            raise f.bad(84, f"texels of kind {fourcc!r} are not supported")
+            raise f.error(84, f"texels of kind {fourcc!r} are not supported")
         format = gxm_format(name)
         decode: Callable[[int, int, int], tuple[Array, int]] = lambda p, w, h: f.level(p, format, w, h)  # noqa: E731
     else:
         masks = [f.u32(92 + 4 * k) for k in range(4)]
         bits = f.u32(88)
         if bits not in (8, 16, 24, 32) or not any(masks):
-            raise f.bad(88, f"texels of {bits} bits without masks")
+            raise f.error(88, f"texels of {bits} bits without masks")
         grey = bool(f.u32(80) & 0x20000)
         decode = lambda p, w, h: _masked(f, p, w, h, bits, masks, grey)  # noqa: E731
     faces: list[Levels] = []
@@ -176,7 +176,7 @@ def _masked(f: _File, at: int, width: int, height: int, bits: int, masks: list[i
     size = bits // 8
     end = at + width * height * size
     if end > len(f.data):
-        raise f.bad(at, f"{width} x {height} texels of {bits} bits, the file ends")
+        raise f.error(at, f"{width} x {height} texels of {bits} bits, the file ends")
     raw = np.frombuffer(f.data[at:end], np.uint8).reshape(height, width, size).astype(np.int64)
     word = sum(raw[..., k] << 8 * k for k in range(size))
     out = np.zeros((height, width, 4), np.float64)
@@ -193,14 +193,14 @@ def _masked(f: _File, at: int, width: int, height: int, bits: int, masks: list[i
 
 def _ktx(f: _File) -> list[Levels]:
     if f.u32(12) != 0x04030201:
-        raise f.bad(12, "big-endian KTX files are not supported")
+        raise f.error(12, "big-endian KTX files are not supported")
     kind, layout, internal = f.u32(16), f.u32(24), f.u32(28)
     width, height, depth, arrays, faces, levels, more = (f.u32(36 + 4 * k) for k in range(7))
     if depth > 1 or arrays or faces not in (1, 6):
-        raise f.bad(44, "volumes and arrays in KTX files are not supported")
+        raise f.error(44, "volumes and arrays in KTX files are not supported")
     name = _KTX_COMPRESSED.get(internal) if kind == 0 else _KTX_PLAIN.get((kind, layout))
     if name is None:
-        raise f.bad(16, f"texels of format {internal:#x} (type {kind:#x}, {layout:#x}) are not supported")
+        raise f.error(16, f"texels of format {internal:#x} (type {kind:#x}, {layout:#x}) are not supported")
     format = gxm_format(name)
     at = 64 + more
     out: list[Levels] = [[] for _ in range(faces)]
@@ -219,9 +219,9 @@ def _gxt(f: _File) -> list[Levels]:
     count, p4, p8 = f.u32(8), f.u32(20), f.u32(24)
     version = f.u32(4) & 0xFFFF
     if not 1 <= version <= 3:
-        raise f.bad(4, f"GXT version {f.u32(4):#x} is not supported")
+        raise f.error(4, f"GXT version {f.u32(4):#x} is not supported")
     if not count:
-        raise f.bad(8, "a GXT file without textures")
+        raise f.error(8, "a GXT file without textures")
     at, index = f.u32(32), struct.unpack("<i", struct.pack("<I", f.u32(40)))[0]
     if version == 3:
         dims, kind, number = f.u32(56), f.u32(48) >> 29, f.u32(52)
@@ -231,13 +231,13 @@ def _gxt(f: _File) -> list[Levels]:
         state = GxmTextureState.from_words([f.u32(48 + 4 * k) for k in range(4)])
         kind, number, width, height, levels = state.kind, state.format, state.width, state.height, state.levels
     if number >> 24 not in BASE_FORMATS:
-        raise f.bad(52, f"there is no texture format {number:#x}")
+        raise f.error(52, f"there is no texture format {number:#x}")
     try:
         format = gxm_format(number)
     except LaunchError as e:
-        raise f.bad(52, str(e)) from None
+        raise f.error(52, str(e)) from None
     if kind not in TEXTURE_TYPES:
-        raise f.bad(48, f"there is no texture type {kind}")
+        raise f.error(48, f"there is no texture type {kind}")
     layout, cube = TEXTURE_TYPES[kind]
     palette = _gxt_palette(f, index, format, p4, p8) if format.base in ("P4", "P8") else None
     out: list[Levels] = []
@@ -263,7 +263,7 @@ def _gxt_palette(f: _File, index: int, format: GxmFormat, p4: int, p8: int) -> A
     start += 64 * index if format.base == "P4" else 64 * p4 + 1024 * (index - p4 if index >= p4 else index)
     colours = 16 if format.base == "P4" else 256
     if index < 0 or start < 0 or start + 4 * colours > len(f.data):
-        raise f.bad(40, f"palette {index} lies outside the file")
+        raise f.error(40, f"palette {index} lies outside the file")
     return np.frombuffer(f.data[start : start + 4 * colours], np.uint8).reshape(colours, 4)
 
 

@@ -109,13 +109,13 @@ def test_ptx_in_an_lz4_block_is_found_and_compiled() -> None:
 @pytest.mark.parametrize(
     ("block", "unpacked", "reason"),
     [
-        (b"\x0f\x00\x00", 0, "an offset points before the data"),
-        (b"\x10a\x05\x00", 0, "an offset points before the data"),
-        (b"\xf0\xff", 0, "it ends inside a length"),
-        (b"\x50abc", 0, "it ends inside its literals"),
-        (b"\x10a\x01", 0, "it ends inside an offset"),
+        (b"\x0f\x00\x00", 0, "an offset points before the first byte"),
+        (b"\x10a\x05\x00", 0, "an offset points before the first byte"),
+        (b"\xf0\xff", 0, "the input ends in a length"),
+        (b"\x50abc", 0, "the input ends in a run of literals"),
+        (b"\x10a\x01", 0, "the input ends in an offset"),
         (b"\x10a", 5, "is compressed to 5 bytes, 1 come out"),
-        (b"\x1fa\x01\x00" + b"\xff" * 300_000 + b"\0", 0, "more than 67108864 bytes come out"),
+        (b"\x1fa\x01\x00" + b"\xff" * 300_000 + b"\0", 0, "it unpacks to more than 67108864 bytes"),
     ],
 )
 def test_damaged_lz4_blocks_and_bombs_are_named(block: bytes, unpacked: int, reason: str) -> None:

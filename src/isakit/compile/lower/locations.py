@@ -21,7 +21,7 @@ from isakit.line_table import VariableRange
 
 Unit = tuple[VReg, int]
 """A register's worth of a virtual register."""
-Place = Unit | int | str
+Location = Unit | int | str
 """A place of a word: a unit, the number that it is, or a cell of memory as an expression of the debugger."""
 Edge = tuple[MBlock, MBlock]
 Cell = Hashable
@@ -31,7 +31,7 @@ Cell = Hashable
 class KnownWords(NamedTuple):
     """The places of each word of a variable; `how` says how a target reads them, where there are several ways."""
 
-    words: tuple[frozenset[Place], ...]
+    words: tuple[frozenset[Location], ...]
     how: str = ""
 
 
@@ -85,7 +85,7 @@ class VariableLocations(ABC):
         """Return the places of the words of a mark's value."""
 
     @abstractmethod
-    def copies(self, i: MIns) -> dict[Unit, Place]:
+    def copies(self, i: MIns) -> dict[Unit, Location]:
         """Return the units that an instruction copies something known to."""
 
     @abstractmethod
@@ -113,7 +113,7 @@ class VariableLocations(ABC):
             if note.guard == guard and known.words and all(known.words):
                 k.variables[note.mark.name] = known
 
-    def _written(self, k: Knowledge, unit: Unit, source: Place | None, guarded: bool) -> None:
+    def _written(self, k: Knowledge, unit: Unit, source: Location | None, guarded: bool) -> None:
         """Write a unit, with a copy of `source` where that is known; a guarded write may not happen.
 
         A copy to the same register leaves what else is there.
@@ -127,7 +127,7 @@ class VariableLocations(ABC):
         holds = unit in here if guarded else known or not same
         k.held[cell] = (here - {unit} if same else frozenset()) | ({unit} if holds else frozenset())
         for name, (words, how) in list(k.variables.items()):
-            new: list[frozenset[Place]] = []
+            new: list[frozenset[Location]] = []
             for p in words:
                 left = {q for q in p if q != unit and (same or not isinstance(q, tuple) or self.cell(q) != cell)}
                 if known and source in p and (not guarded or unit in p):
@@ -212,4 +212,4 @@ def _notes(b: MBlock) -> list[Note]:
     return [*b.notes, *inside, *(n for s in b.succs for n in b.edges.get(s, ()))]
 
 
-__all__ = ["Cell", "Knowledge", "KnownWords", "Place", "Unit", "VariableLocations"]
+__all__ = ["Cell", "Knowledge", "KnownWords", "Location", "Unit", "VariableLocations"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from isakit.compile.ir import Const, IrValue, Mark
 from isakit.compile.lower.form import MemoryReference, MFunction, MIns, PooledLiteral, VReg, Zero
-from isakit.compile.lower.locations import Cell, Knowledge, KnownWords, Place, Unit, VariableLocations
+from isakit.compile.lower.locations import Cell, Knowledge, KnownWords, Location, Unit, VariableLocations
 from isakit.compile.ops import PARAM
 from isakit.compile.tesla import instructions as hw
 from isakit.compile.tesla.registers import GENERAL
@@ -20,11 +20,11 @@ class TeslaLocations(VariableLocations):
     def marked(self, k: Knowledge, mark: Mark) -> KnownWords:
         return KnownWords(tuple(p for v in _words(mark) for p in self._places(k, v)))
 
-    def _places(self, k: Knowledge, v: IrValue) -> list[frozenset[Place]]:
+    def _places(self, k: Knowledge, v: IrValue) -> list[frozenset[Location]]:
         """Return the places of the words of a value."""
         if isinstance(v, Const):
             return [frozenset((v.value,))]
-        memory: frozenset[Place] = frozenset()
+        memory: frozenset[Location] = frozenset()
         if v.ins is not None and v.ins.op is PARAM:
             memory = frozenset((_cell(MemoryReference("s", None, PARAM.of(v.ins).offset, PARAM.of(v.ins).mode)),))
         home = self.m.homes.get(v)
@@ -33,8 +33,8 @@ class TeslaLocations(VariableLocations):
         units = [(home, n) for n in range(home.size)]
         return [memory | ({u} if self.held(k, u) else frozenset()) for u in units]
 
-    def copies(self, i: MIns) -> dict[Unit, Place]:
-        sources: list[Place] = []
+    def copies(self, i: MIns) -> dict[Unit, Location]:
+        sources: list[Location] = []
         if i.moves:
             source = i.copied()[1]
             sources = [(source.v, source.unit + n) for n in range(source.count)]
@@ -44,7 +44,7 @@ class TeslaLocations(VariableLocations):
             sources = [0]
         elif i.op is hw.MOV and type(i.ops.get("src1")) is MemoryReference and i.ops["src1"].base is None:
             sources = [_cell(i.ops["src1"])]
-        out: dict[Unit, Place] = {}
+        out: dict[Unit, Location] = {}
         for r in i.defs():
             if not r.half and r.count == len(sources):
                 out |= {(r.v, r.unit + n): sources[n] for n in range(r.count)}
@@ -76,7 +76,7 @@ def _cell(p: MemoryReference) -> str:
     return f"{p.space}[{p.offset:#x}]" + ("" if p.mode in ("", "b32") else f":{p.mode}")
 
 
-def _text(p: Place) -> str:
+def _text(p: Location) -> str:
     if isinstance(p, tuple):
         assert p[0].color is not None
         return f"$r{p[0].color + p[1]}"

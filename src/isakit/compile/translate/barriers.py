@@ -5,7 +5,7 @@ from __future__ import annotations
 from isakit.compile.ir import Const, IrValue
 from isakit.compile.ops import ADD, AND, BAR, CMP, MUL16, PNOT, SEL, SHR
 from isakit.compile.ptx.syntax import Name, Number, Operand, PtxStatement, PtxVariable
-from isakit.compile.translate.memory import MemoryInstructions, Place
+from isakit.compile.translate.memory import MemoryAddress, MemoryInstructions
 
 Mods = dict[str, str]
 Args = tuple[Operand, ...]
@@ -39,8 +39,8 @@ class Barriers(MemoryInstructions):
         thread = op(ADD, x, self._small_product(width, op(ADD, y, self._small_product(height, z))))
         threads = self._small_product(width, self._small_product(height, depth))
         self._wait(number)  # the votes before these have been counted
-        self.store(Place(thread, at, "shared"), "b8", vote)
-        self.store(Place(op(ADD, threads, op(AND, thread, Const(3))), at, "shared"), "b8", Const(0))
+        self.store(MemoryAddress(thread, at, "shared"), "b8", vote)
+        self.store(MemoryAddress(op(ADD, threads, op(AND, thread, Const(3))), at, "shared"), "b8", Const(0))
         self._wait(number)
         s = self._votes_counted(at, threads)
         bytes_of = [op(AND, op(SHR, s, Const(8 * k)), Const(0xFF)) for k in range(4)]
@@ -54,11 +54,11 @@ class Barriers(MemoryInstructions):
         every = m["barop"] == "and"
         where = op(SEL, op(PNOT, p) if every else p, Const(at), Const(at + 4))
         self._wait(number)  # the word has been read
-        self.store(Place(Const(at), 0, "shared"), "b32", Const(0))
+        self.store(MemoryAddress(Const(at), 0, "shared"), "b32", Const(0))
         self._wait(number)
-        self.store(Place(where, 0, "shared"), "b32", Const(1))
+        self.store(MemoryAddress(where, 0, "shared"), "b32", Const(1))
         self._wait(number)
-        word = self._load(Place(Const(at), 0, "shared"), "b32", "r", {"order": "volatile"})
+        word = self._load(MemoryAddress(Const(at), 0, "shared"), "b32", "r", {"order": "volatile"})
         self.write_predicate(a[0], op(CMP(cond="e" if every else "lg", ty="u32"), word, Const(0)))
 
     def _barrier_number(self, a: Args) -> int:
@@ -96,7 +96,7 @@ class Barriers(MemoryInstructions):
         self.put(end, count)
         b.block.term = ("jump", loop)
         self.go(loop)
-        word = self._load(Place(self.get(k), at, "shared"), "b32", "r", {"order": "volatile"})
+        word = self._load(MemoryAddress(self.get(k), at, "shared"), "b32", "r", {"order": "volatile"})
         self.put(total, b.op(ADD, self.get(total), word))
         self.put(k, b.op(ADD, self.get(k), Const(4)))
         more = b.op(CMP(cond="l", ty="u32"), self.get(k), self.get(end))

@@ -31,7 +31,7 @@ from isakit.compile.translate.barriers import VOTES, Barriers, reduces
 from isakit.compile.translate.base import Unsupported
 from isakit.compile.translate.floats import Floats
 from isakit.compile.translate.integer import Integer
-from isakit.compile.translate.memory import Place
+from isakit.compile.translate.memory import MemoryAddress
 from isakit.errors import DefinitionError, did_you_mean
 
 Mods = dict[str, str]
@@ -262,7 +262,7 @@ class Translator(Integer, Floats, Barriers):
             self.kept[p.unique, p.pos] = at
             for k in range(-(-p.size // 4)):
                 word = self.get(self.variable(("param", p.unique, p.pos, k, frame), "r"))
-                self.store(Place(Const(at + 4 * k), 0, "local"), "b32", word)
+                self.store(MemoryAddress(Const(at + 4 * k), 0, "local"), "b32", word)
 
     def _copy(self, p: PtxVariable, inner: int, operand: Operand, outer: int, into: bool) -> None:
         """Copy an argument into a parameter, or a result out of one."""

@@ -56,7 +56,7 @@ SIZE_QUERIES = {"width": 0, "height": 1, "depth": 2}
 """The component of the answer of `texsize`, by the size that is asked for."""
 
 
-class Place(NamedTuple):
+class MemoryAddress(NamedTuple):
     """The address of an access: `base` plus `offset` in a space, "" where the instruction does not name one.
 
     `tag`: the upper half of a 64-bit address, which names its space if it is generic, see `passes.spaces`.
@@ -67,7 +67,7 @@ class Place(NamedTuple):
     space: str
     tag: IrValue | None = None
 
-    def plus(self, more: int) -> Place:
+    def plus(self, more: int) -> MemoryAddress:
         """Return the place `more` bytes further on."""
         return self._replace(offset=self.offset + more)
 
@@ -76,13 +76,13 @@ class MemoryInstructions(Base):
     """Memory."""
 
     # --- addresses --------------------------------------------------------------------------------------------------
-    def place(self, operand: Operand, space: str) -> Place:
+    def place(self, operand: Operand, space: str) -> MemoryAddress:
         """Translate an address in brackets."""
         if not isinstance(operand, Address):
             raise self.refuse("an address in brackets was expected", operand)
         base = operand.base
         if isinstance(base, Number):
-            return Place(Const(int(base.value) + operand.offset), 0, space)
+            return MemoryAddress(Const(int(base.value) + operand.offset), 0, space)
         what = base.what
         if isinstance(what, PtxVariable):
             if space in ("", "generic") and what.space in ("global", "shared", "local", "const"):
@@ -91,14 +91,14 @@ class MemoryInstructions(Base):
                 raise self.refuse(f"`{base.text}` lies in .{what.space}, not in .{space or 'generic'}", base)
             address = self.address_of(what, base)
             if isinstance(address, Const):
-                return Place(Const(address.value + operand.offset), 0, space)
-            return Place(address, operand.offset, space)
+                return MemoryAddress(Const(address.value + operand.offset), 0, space)
+            return MemoryAddress(address, operand.offset, space)
         if isinstance(what, PtxRegister):
             value = self.word(base, "b32")
             if isinstance(value, Const):
-                return Place(Const(value.value + operand.offset), 0, space)
+                return MemoryAddress(Const(value.value + operand.offset), 0, space)
             wide = space in ("", "generic", "const") and self.is_wide(what.type)
-            return Place(value, operand.offset, space, self.pair(base)[1] if wide else None)
+            return MemoryAddress(value, operand.offset, space, self.pair(base)[1] if wide else None)
         raise self.refuse(f"`{base.text}` is not declared", base)
 
     def _elements(self, operand: Operand, count: int) -> tuple[Operand, ...]:
@@ -139,7 +139,7 @@ class MemoryInstructions(Base):
         return (isinstance(operand, Address) and isinstance(operand.base, Name)
                 and isinstance(operand.base.what, PtxVariable) and operand.base.what.space == "param")  # fmt: skip
 
-    def _load(self, place: Place, ty: str, kinds: str, m: Mods) -> IrValue:
+    def _load(self, place: MemoryAddress, ty: str, kinds: str, m: Mods) -> IrValue:
         base, offset, space, tag = place
         volatile = bool(m.get("order")) and m["order"] != "weak"
         if space == "const":
@@ -149,7 +149,7 @@ class MemoryInstructions(Base):
         args = [base] if tag is None else [base, tag]
         return self.b.emit(LD(space=space or "generic", offset=offset, ty=ty, volatile=volatile), args, kinds).out
 
-    def _load_words(self, items: tuple[Operand, ...], ty: str, place: Place, m: Mods, result: str) -> None:
+    def _load_words(self, items: tuple[Operand, ...], ty: str, place: MemoryAddress, m: Mods, result: str) -> None:
         """Load elements of up to 32 bits into registers of type `result`.
 
         A vector of demoted f64 is one of f32, as NVIDIA's compiler has it; a single one leaves half of its room unused.
@@ -167,7 +167,7 @@ class MemoryInstructions(Base):
         for item, v in zip(items, values, strict=True):
             self.write(item, v, result, loose=True)
 
-    def _packed(self, ty: str, place: Place, count: int, m: Mods) -> list[IrValue]:
+    def _packed(self, ty: str, place: MemoryAddress, count: int, m: Mods) -> list[IrValue]:
         """Load elements smaller than a word in one load and take them apart."""
         op, bits = self.b.op, 8 * SIZES[ty]
         if count * bits == 64:
@@ -182,7 +182,7 @@ class MemoryInstructions(Base):
             out.append(self.extend(w, ty))
         return out
 
-    def _load_wide(self, items: tuple[Operand, ...], ty: str, place: Place, m: Mods) -> None:
+    def _load_wide(self, items: tuple[Operand, ...], ty: str, place: MemoryAddress, m: Mods) -> None:
         op = self.b.op
         count = len(items)
         if count == 2 and place.space == "global":
@@ -245,7 +245,7 @@ class MemoryInstructions(Base):
             return op(PARAM(offset=at, mode=mode, to=to))
         address = self.kept.get((v.unique, v.pos))
         if address is not None:
-            w = self._load(Place(Const(address + at // 4 * 4), 0, "local"), "b32", "r", {})
+            w = self._load(MemoryAddress(Const(address + at // 4 * 4), 0, "local"), "b32", "r", {})
         else:
             w = self.get(self.variable(("param", v.unique, v.pos, at // 4, self.frame), "r"))
         return self.extend(op(SHR, w, Const(at % 4 * 8)), ty)
@@ -291,7 +291,7 @@ class MemoryInstructions(Base):
         else:
             self._store_words(items, ty, place)
 
-    def store(self, place: Place, ty: str, v: IrValue) -> None:
+    def store(self, place: MemoryAddress, ty: str, v: IrValue) -> None:
         """Store a value that has the size of its type."""
         base, offset, space, tag = place
         args = [base, v] if tag is None else [base, v, tag]
@@ -304,7 +304,7 @@ class MemoryInstructions(Base):
             return self.b.op(WORD(i=0), self.double(operand))
         return self.word(operand, ty)
 
-    def _store_words(self, items: tuple[Operand, ...], ty: str, place: Place) -> None:
+    def _store_words(self, items: tuple[Operand, ...], ty: str, place: MemoryAddress) -> None:
         op, count, size, space = self.b.op, len(items), min(SIZES[ty], 4), place.space
         values = [self._low_word(i, ty) for i in items]
         at = {1: "b8", 2: "b16", 4: "b32"}[size]
@@ -324,7 +324,7 @@ class MemoryInstructions(Base):
         for k, v in enumerate(values):
             self.store(place.plus(k * size), at, v)
 
-    def _store_wide(self, items: tuple[Operand, ...], ty: str, place: Place) -> None:
+    def _store_wide(self, items: tuple[Operand, ...], ty: str, place: MemoryAddress) -> None:
         op, space = self.b.op, place.space
         values = [self.double(i) if ty == "f64" else op(PACK, *self.pair(i)) for i in items]
         if len(values) == 2 and space == "global":

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from isakit.compile.ir import Const, IrValue, Mark
 from isakit.compile.lower.form import MBlock, MFunction, MIns, OperandReg, VReg
-from isakit.compile.lower.locations import Cell, Knowledge, KnownWords, Place, Unit, VariableLocations
+from isakit.compile.lower.locations import Cell, Knowledge, KnownWords, Location, Unit, VariableLocations
 from isakit.compile.usse import instructions as hw
 from isakit.compile.usse.operands import DIGITS, HALF_DIGITS
 from isakit.compile.usse.program import ProgramPlan
@@ -110,7 +110,7 @@ class UsseLocations(VariableLocations):
         how = (_LOW, _HIGH)[at % 2] if half else "wide" if element(kind) == "f16" else ""
         return KnownWords((frozenset((unit,)) if self.held(k, unit) else frozenset(),), how)
 
-    def copies(self, i: MIns) -> dict[Unit, Place]:
+    def copies(self, i: MIns) -> dict[Unit, Location]:
         if i.op not in (hw.MOV["f32"], hw.PACK_F32["f32"]):
             return {}
         to, source = i.ops["dst"], i.ops["src1"]
@@ -128,7 +128,7 @@ class UsseLocations(VariableLocations):
         text = f"f32({text})" if how == "wide" else f"{type}({text})"
         return f"-{text}" if known.how.startswith(_NEGATED) else text
 
-    def _text(self, p: Place) -> str:
+    def _text(self, p: Location) -> str:
         if isinstance(p, tuple):
             v, n = p
             assert v.color is not None
