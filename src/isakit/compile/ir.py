@@ -255,6 +255,14 @@ class Function:
         self.debugged = False
         self.count = 0
 
+    def users(self) -> dict[IrValue, list[Ins]]:
+        """Return the operations that read each value, phis included."""
+        found: dict[IrValue, list[Ins]] = {}
+        for i in self.instructions():
+            for a in i.args:
+                found.setdefault(a, []).append(i)
+        return found
+
     def make(self) -> Block:
         """Make a block that has no place in the order yet."""
         self.count += 1

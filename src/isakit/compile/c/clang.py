@@ -235,10 +235,7 @@ def compile_c(
         if not got.status and not got.bound:
             (folder / "device.ll").write_text(for_code_generator(ir, named or debug_build), "utf-8")
             got = _run([*machine_command(found, extra, language), "-o", "-", "device.ll"], folder, alone)
-    if got.bound:
-        raise CompileError([Diagnostic(1, 1, f"the compiler {got.bound}", path=path)])
-    if got.status:
-        raise CompileError(messages(got.errors, path, source))
+    _check(got, path, source)
     ptx = unmarked(got.output, ir)
     ptx = as_debug_build(ptx) if debug_build else ptx
     return for_arch(ptx, arch) if language == "cuda" else ptx
@@ -259,6 +256,11 @@ def check_c(path: str, text: str, language: str, extra: Sequence[str] = ()) -> N
         (folder / source).write_text(text, "utf-8")
         options = cuda_options(found, 13, whole) if language == "cuda" else [*OPENCL, "-include", str(OPENCL_HEADER)]
         got = _run([*found.command, *options, *COMMON, *extra, "-fsyntax-only", source], folder, False)
+    _check(got, path, source)
+
+
+def _check(got: Finished, path: str, source: str) -> None:
+    """Raise CompileError where a compiler was stopped, or has complained about the file `source`."""
     if got.bound:
         raise CompileError([Diagnostic(1, 1, f"the compiler {got.bound}", path=path)])
     if got.status:

@@ -132,10 +132,7 @@ class _Counter:
 
 
 def _counters(f: Function, dom: Dominators[Block], bodies: dict[Block, set[Block]]) -> dict[IrValue, _Counter]:
-    users: dict[IrValue, list[Ins]] = {}
-    for i in f.instructions():
-        for a in i.args:
-            users.setdefault(a, []).append(i)
+    users = f.users()
     tests = {b.term[1] for b in f.blocks if b.term[0] == "branch"}
     out: dict[IrValue, _Counter] = {}
     for head, body in bodies.items():

@@ -59,11 +59,7 @@ def _exact(v: Const) -> Const | None:
 class _Halving:
     def __init__(self, f: Function, inputs: Callable[[str], bool]) -> None:
         self.f = f
-        self.readers: dict[IrValue, list[Ins]] = {}
-        for b in f.blocks:
-            for i in (*b.phis, *b.ins):
-                for a in i.args:
-                    self.readers.setdefault(a, []).append(i)
+        self.readers = f.users()
         self.rounded = self._find_rounded()
         self.halves: dict[IrValue, IrValue | None] = {}
         self.exact: dict[IrValue, IrValue | None] = {}

@@ -17,11 +17,8 @@ def divergent_values(f: Function) -> tuple[set[IrValue], set[Block]]:
     it on different ways.
     """
     divergence = Divergence(f.blocks, lambda b: b.succs)
-    users: dict[IrValue, list[Ins]] = {}
+    users = f.users()
     branches: dict[IrValue, list[Block]] = {}
-    for i in f.instructions():
-        for a in i.args:
-            users.setdefault(a, []).append(i)
     for b in f.blocks:
         if b.term[0] == "branch":
             branches.setdefault(b.term[1], []).append(b)

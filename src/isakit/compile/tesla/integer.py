@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from isakit.compile.ir import Const, Ins, IrValue, NoAttributes
 from isakit.compile.lower.form import SINK, ZERO, FixedNumber, MemoryReference, OperandReg, PooledLiteral
 from isakit.compile.ops import (
@@ -247,26 +249,20 @@ def multiply_by_constant(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 
 # --- products of 32 bits ---------------------------------------------------------------------------------------------
-def by_halves(s: TeslaSelection, i: Ins) -> bool:
-    """Return whether both factors have 16 bits."""
-    _, _, za, zb = _narrower_first(i)
-    return za >> 16 == zb >> 16 == 0xFFFF
+def narrow(bits: int) -> Callable[[TeslaSelection, Ins], bool]:
+    """Return the test whether both factors have so many bits."""
+    above = 0xFFFF_FFFF >> bits
+    return lambda s, i: all(zeros >> bits == above for zeros in _narrower_first(i)[2:])
 
 
-@rule(MUL, when=by_halves, priority=2)
+@rule(MUL, when=narrow(16), priority=2)
 def multiply_narrow(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     """Multiply 16 bits by 16."""
     a, b, *_zeros = _narrower_first(i)
     _mul16(s, s.result(i), s.half(a), s.half(b))
 
 
-def by_24(s: TeslaSelection, i: Ins) -> bool:
-    """Return whether both factors have 24 bits."""
-    _, _, za, zb = _narrower_first(i)
-    return za >> 24 == zb >> 24 == 0xFF
-
-
-@rule(MUL, when=by_24, priority=1)
+@rule(MUL, when=narrow(24), priority=1)
 def multiply_24_narrow(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     """Multiply 24 bits by 24."""
     a, b, *_zeros = _narrower_first(i)

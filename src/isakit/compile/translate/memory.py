@@ -110,11 +110,14 @@ class MemoryInstructions(Base):
             raise self.refuse(f"{count} elements in braces were expected", operand)
         return operand.items
 
+    def _accessed(self, m: Mods, operand: Operand) -> tuple[tuple[Operand, ...], str]:
+        """Return the elements that a load or store moves, and the space, "" where it does not name one."""
+        items = self._elements(operand, int(m["vec"][1]) if m.get("vec") else 1)
+        return items, (m.get("space") or "").split("::")[0]
+
     # --- load -------------------------------------------------------------------------------------------------------
     def do_ld(self, m: Mods, a: Args) -> None:
-        count = int(m["vec"][1]) if m.get("vec") else 1
-        items = self._elements(a[0], count)
-        space = (m.get("space") or "").split("::")[0]
+        items, space = self._accessed(m, a[0])
         if space == "param" and self._in_register(a[1]):
             space = "local" if self.frame else "shared"
         elif space == "param" or (not space and self._is_param(a[1])):
@@ -276,9 +279,7 @@ class MemoryInstructions(Base):
 
     # --- store ------------------------------------------------------------------------------------------------------
     def do_st(self, m: Mods, a: Args) -> None:
-        count = int(m["vec"][1]) if m.get("vec") else 1
-        items = self._elements(a[1], count)
-        space = (m.get("space") or "").split("::")[0]
+        items, space = self._accessed(m, a[1])
         ty = m["any"]
         if space == "param":
             self._store_param(ty, items, a[0])

@@ -379,11 +379,16 @@ def _to_24_bits(low: ValueLowering, d: Ref, rounding: str) -> Ref:
     return low.op("and", d, low.constant(~_TAIL, 64))
 
 
+def _truncated(low: ValueLowering, d: Ref) -> Ref:
+    """Return double bits as f32 bits, rounded by the environment."""
+    n = low.module.lanes
+    single = low.body(f"fptrunc <{n} x double> {numbers_of(low, d, 'double')} to <{n} x float>")
+    return bits_of(low, single, "float")
+
+
 def _to_single(low: ValueLowering, d: Ref, rounding: str) -> Ref:
     """Return a number of 24 significant bits in f32: overflow by rounding mode, underflow to signed zero, one NaN."""
-    n = low.module.lanes
-    f = low.body(f"fptrunc <{n} x double> {numbers_of(low, d, 'double')} to <{n} x float>")
-    r = bits_of(low, f, "float")
+    r = _truncated(low, d)
     sign = low.op("and", r, low.constant(0x80000000, 32))
     size = low.op("and", d, low.constant((1 << 63) - 1, 64))
     tiny = low.compare("ult", size, low.constant((1023 - 126) << 52, 64))
@@ -445,9 +450,7 @@ def _mad_in_doubles(low: ValueLowering, a: Ref, b: Ref, c: Ref) -> Ref:
     sign = low.op("and", total, low.constant(1 << 63, 64))
     smallest = low.select(reaches, low.constant((1023 - 126) << 52, 64), low.constant(0, 64))
     total = low.select(tiny, low.op("or", sign, smallest), total)
-    n = low.module.lanes
-    single = low.body(f"fptrunc <{n} x double> {numbers_of(low, total, 'double')} to <{n} x float>")
-    return canonical_nan(low, bits_of(low, single, "float"))
+    return canonical_nan(low, _truncated(low, total))
 
 
 _SUM_REACHES_NORMAL = ((1023 - 126) << 52) - (1 << 29)

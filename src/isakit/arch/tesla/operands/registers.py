@@ -78,31 +78,20 @@ def half(f: Field) -> Reg:
 
 
 @cache
+def _aligned(f: Field, count: int, letter: str, name: str) -> Reg:
+    """Return the operand of groups of `count` registers that begin at a multiple of it."""
+    return Reg(f, tuple(None if i % count else f"$r{i}{letter}" for i in range(1 << f.width)),
+               lambda i: Wide(i, 32 * count), name, file="r", width=32 * count)  # fmt: skip
+
+
 def double(f: Field) -> Reg:
     """$rNd, an even pair."""
-    n = 1 << f.width
-    return Reg(
-        f,
-        tuple(None if i & 1 else f"$r{i}d" for i in range(n)),
-        lambda i: Wide(i, 64),
-        "a register pair",
-        file="r",
-        width=64,
-    )
+    return _aligned(f, 2, "d", "a register pair")
 
 
-@cache
 def quad(f: Field) -> Reg:
     """$rNq, an aligned group of four."""
-    n = 1 << f.width
-    return Reg(
-        f,
-        tuple(None if i & 3 else f"$r{i}q" for i in range(n)),
-        lambda i: Wide(i, 128),
-        "a register quad",
-        file="r",
-        width=128,
-    )
+    return _aligned(f, 4, "q", "a register quad")
 
 
 @cache
