@@ -1,8 +1,9 @@
-"""OpenGL programs on the simulated card, beside llvmpipe.
+"""OpenGL programs on the simulated card, beside Mesa's two renderers for processors.
 
 Run it: `python bench/gl.py [frames]`. Compiles the programs of examples/gl, runs each with few frames and many, and
-prints the processor time of a frame as a Markdown table: of the simulator (program and card together), of llvmpipe, and
-their ratio; a dash stands for what so few frames cannot tell. Needs Mesa, headers of EGL and GLES, and a C compiler.
+prints the processor time of a frame as a Markdown table: of the simulator (program and card together), and of softpipe
+and llvmpipe with the ratios to them; a dash stands for what so few frames cannot tell. Needs Mesa, headers of EGL and
+GLES, and a C compiler.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from isakit.hosts.drm.shim_library import LIBRARY
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "gl"
 PROGRAMS = ("triangle", "textured", "gears")
+PEERS = ("softpipe", "llvmpipe")
 SIZE = "256"
 TICK = 0.02
 """Seconds: the clock of processes ticks in hundredths."""
@@ -54,16 +56,20 @@ def main() -> None:
     server = DrmServer(chip_named("a0"), Report(), CardSettings())
     card = environment(server, LIBRARY.path())
     software = {**os.environ, "LIBGL_ALWAYS_SOFTWARE": "1", "LP_NUM_THREADS": "0", "EGL_PLATFORM": "surfaceless"}
-    print("| program | card, ms a frame | llvmpipe | ratio |")
-    print("|---|---|---|---|")
+    print("| program | card, ms a frame |" + "".join(f" {peer} | ratio |" for peer in PEERS))
+    print("|---|---|" + "---|---|" * len(PEERS))
     with tempfile.TemporaryDirectory() as folder:
         for name in PROGRAMS:
             program = Path(folder, name)
             source = str(EXAMPLES / f"{name}.c")
             subprocess.run(["cc", "-std=c11", "-O2", "-o", program, source, "-lEGL", "-lGLESv2", "-lm"], check=True)
-            mine, other = frame(program, card, frames), frame(program, software, frames)
-            ratio = f"{mine / other:.0f}" if mine is not None and other is not None else "-"
-            print(f"| {name} | {shown(mine, 1)} | {shown(other, 2)} | {ratio} |")
+            mine = frame(program, card, frames)
+            cells: list[str] = []
+            for peer in PEERS:
+                other = frame(program, {**software, "GALLIUM_DRIVER": peer}, frames)
+                ratio = f"{mine / other:.1f}" if mine is not None and other is not None else "-"
+                cells += [shown(other, 2), ratio]
+            print(f"| {name} | {shown(mine, 1)} |" + "".join(f" {cell} |" for cell in cells))
     server.close()
 
 
