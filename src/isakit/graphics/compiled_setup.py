@@ -188,7 +188,7 @@ class CompiledTriangles:
 def is_plain(state: DrawState) -> bool:
     """Return whether compiled code sets the triangles of a state up."""
     special = (state.multisampling, state.offset, state.polygon_stipple, state.clip_distances or None)
-    return all(s is None for s in special) and state.polygon_mode == ("fill", "fill")
+    return all(s is None for s in special) and state.polygon_mode == ("fill", "fill") and not state.smooth_polygons
 
 
 def setup_function(

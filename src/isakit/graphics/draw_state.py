@@ -143,8 +143,8 @@ class DrawState(Settings):
         polygon_stipple: 32 rows of 32 bits, row 0 the lowest, the highest bit at the left; None for none.
         line_width: in pixels.
         line_stipple: (factor, 16-bit pattern), None for none.
-        smooth_lines, smooth_points: whether alpha is scaled by the share of a pixel that they cover; not where
-            samples are tested.
+        smooth_lines, smooth_points, smooth_polygons: whether alpha is scaled by the share of a pixel that they cover;
+            not where samples are tested. Of polygons each triangle has its share.
         clip_distances: output words that clip or cull.
         point_origin: where the place inside a point begins.
         viewports, scissors: by the number in output word `viewport_word`; one viewport else.
@@ -183,6 +183,7 @@ class DrawState(Settings):
     line_stipple: tuple[int, int] | None = None
     smooth_lines: bool = False
     smooth_points: bool = False
+    smooth_polygons: bool = False
     clip_distances: tuple[ClipDistance, ...] = ()
     point_origin: Literal["lower", "upper"] = "lower"
     viewports: tuple[Viewport, ...] = ()

@@ -36,7 +36,7 @@ from isakit.graphics.raster import (
     snapped,
     with_samples,
 )
-from isakit.graphics.smooth import smooth_lines, smooth_points
+from isakit.graphics.smooth import smooth_lines, smooth_points, smooth_triangles
 from isakit.graphics.stage import OUTPUT_WORDS
 from isakit.graphics.vertices import Vertices
 
@@ -243,7 +243,10 @@ class Rasterizer:
         words = words_at(t.values), words_at(t.flat)
         corners = Corners(planes, over_w, depth, *words, front, numbers=v.numbers[t.number], whole=whole)
         setup = Setup(window, grid, front)
-        quads = self._sampled(lambda sample: self._rasterize(setup, filled, self.bounds, self.choices.fill, sample))
+        if state.smooth_polygons and (state.multisampling is None or not state.multisampling.enabled):
+            quads = self._at_all_samples(smooth_triangles(window, filled, self.bounds, self.look_at))
+        else:
+            quads = self._sampled(lambda sample: self._rasterize(setup, filled, self.bounds, self.choices.fill, sample))
         if state.polygon_stipple is not None and len(quads):
             rows = np.array(state.polygon_stipple, np.uint32)
             x, y = pixels(quads)

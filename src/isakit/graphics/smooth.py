@@ -1,7 +1,7 @@
-"""Smooth lines and points: the share of each pixel that they cover, which scales the alpha of its fragment.
+"""Smooth lines, points and triangles: the share of each pixel that they cover, which scales the alpha of its fragment.
 
 How the hardware finds the share is not known; here it is the area, which the specification asks for. Source: [gl]
-"Line Antialiasing", "Point Antialiasing"; [unknowns].
+"Line Antialiasing", "Point Antialiasing", "Polygon Antialiasing"; [unknowns].
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from isakit.graphics.raster import Bounds, Quads, Stipple, members, pixels_in_qu
 LEAST = 1 / 512
 """Pixels with a smaller share, which 8 bits cannot show, have no fragment."""
 _COLUMNS = 16
-"""Columns of a pixel whose heights make the area that a disc has of it."""
+"""Columns of a pixel whose heights make the area that a disc or a triangle has of it."""
+_TOGETHER = 1 << 18
+"""Pixels of triangles that are looked at together."""
 
 
 def smooth_lines(
@@ -90,6 +92,54 @@ def smooth_points(centres: Array, sizes: Array, chosen: Array, bounds: Bounds, l
     return _with_shares(x, y, number, np.maximum(heights, 0).mean(axis=1))
 
 
+def smooth_triangles(corners: Array, chosen: Array, bounds: Bounds, look_at: Callable[[int], None]) -> Quads:
+    """Return triangles between window positions [n, 3, 2], of either winding, with shares.
+
+    `look_at` is called with the number of pixels that are looked at.
+    """
+    low = np.clip(np.floor(corners.min(axis=1)), bounds[:2], bounds[2:]).astype(np.int64)
+    high = np.clip(np.ceil(corners.max(axis=1)), bounds[:2], bounds[2:]).astype(np.int64)
+    across, down = (np.where(chosen, high[:, k] - low[:, k], 0) for k in (0, 1))
+    look_at(int((across * down).sum()))
+    side = np.roll(corners, -1, axis=1) - corners
+    turn = np.sign(side[:, 0, 0] * side[:, 1, 1] - side[:, 0, 1] * side[:, 1, 0])[:, None]
+    edges = _Edges(corners[..., 0], corners[..., 1], -turn * side[..., 1], turn * side[..., 0])
+    number, place = members(across * down)
+    x, y = low[number, 0] + place % np.maximum(across, 1)[number], low[number, 1] + place // across[number]
+    parts = [slice(start, start + _TOGETHER) for start in range(0, len(number), _TOGETHER)]
+    shares = [edges.shares(x[some], y[some], number[some]) for some in parts]
+    return _with_shares(x, y, number, np.concatenate([np.zeros(0), *shares]))
+
+
+class _Edges:
+    """Edges of triangles, [n, 3] each: a place on them, and how fast the distance from them grows along x and along y.
+
+    Distances are those from the edge times its length, positive inside.
+    """
+
+    def __init__(self, x: Array, y: Array, dx: Array, dy: Array) -> None:
+        self.x, self.y, self.dx, self.dy = x, y, dx, dy
+
+    def shares(self, x: Array, y: Array, number: Array) -> Array:
+        """Return the shares of pixels, each of a triangle by number."""
+        px, py, dx, dy = self.x[number], self.y[number], self.dx[number], self.dy[number]
+        middle = dx * (x[:, None] + 0.5 - px) + dy * (y[:, None] + 0.5 - py)
+        reach = (np.abs(dx) + np.abs(dy)) / 2
+        shares: Array = np.logical_and.reduce(middle >= reach, axis=1).astype(np.float64)
+        cut = np.flatnonzero((shares == 0) & np.logical_and.reduce(middle > -reach, axis=1))
+        columns = x[cut, None, None] + (np.arange(_COLUMNS) + 0.5) / _COLUMNS  # [pixel, 1, column]
+        dx, dy = dx[cut, :, None], dy[cut, :, None]
+        along = dx * (columns - px[cut, :, None])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bound = py[cut, :, None] - along / dy
+        outside = (dy == 0) & (along < 0)
+        lower = np.where(outside, np.inf, np.where(dy > 0, bound, -np.inf)).max(axis=1)
+        upper = np.where(dy < 0, bound, np.inf).min(axis=1)
+        heights = np.minimum(upper, y[cut, None] + 1) - np.maximum(lower, y[cut, None])
+        shares[cut] = np.maximum(heights, 0).mean(axis=1)
+        return shares
+
+
 def _band(distance: Array, half: Array | float, direction: Array) -> Array:
     """Return the share of pixels in the band within `half` of a line, whose centres are at a signed distance of it.
 
@@ -112,4 +162,4 @@ def _with_shares(x: Array, y: Array, primitive: Array, shares: Array) -> Quads:
     return pixels_in_quads(x[kept], y[kept], primitive[kept], np.minimum(shares[kept], 1).astype(np.float32))
 
 
-__all__ = ["smooth_lines", "smooth_points"]
+__all__ = ["smooth_lines", "smooth_points", "smooth_triangles"]

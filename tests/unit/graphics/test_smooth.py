@@ -1,4 +1,4 @@
-"""Smooth lines and points: alpha is scaled by the share of a pixel that they cover."""
+"""Smooth lines, points and triangles: alpha is scaled by the share of a pixel that they cover."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from isakit.graphics.draw_state import DrawState, Multisampling
 from isakit.graphics.raster import Quads, pixels
-from isakit.graphics.smooth import smooth_lines, smooth_points
+from isakit.graphics.smooth import smooth_lines, smooth_points, smooth_triangles
 from isakit.tesla import FragmentShader, Pipeline, VertexShader
 
 SIZE = 24
@@ -68,6 +68,58 @@ def test_shares_of_a_point_are_areas_of_its_disc(size: float) -> None:
         assert found.sum() == pytest.approx(np.pi * size**2 / 4, rel=0.02)
 
 
+def half_planes(corners: np.ndarray) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Whether places are in a triangle."""
+
+    def inside(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        sides = [
+            (b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0])
+            for a, b in zip(corners, np.roll(corners, -1, 0), strict=True)
+        ]
+        return np.all([s >= 0 for s in sides], axis=0) | np.all([s <= 0 for s in sides], axis=0)
+
+    return inside
+
+
+TRIANGLES = [
+    *np.random.default_rng(8).uniform(-6, 30, (24, 3, 2)),
+    np.array([[2.0, 3.0], [20.0, 3.0], [2.0, 17.0]]), np.array([[5.25, 21.0], [5.25, 2.5], [6.0, 2.5]]),
+    np.array([[7.1, 7.2], [7.8, 7.3], [7.4, 7.9]]), np.array([[-90.0, -80.0], [200.0, -70.0], [10.0, 300.0]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("corners", TRIANGLES)
+def test_shares_of_a_triangle_are_its_areas(corners: np.ndarray) -> None:
+    one = np.ones(1, bool)
+    expected = counted(half_planes(corners))
+    for turned in (corners, corners[::-1]):
+        found = shares(smooth_triangles(turned[None], one, BOUNDS, lambda _: None))
+        assert np.abs(found - expected).max() < 0.05  # of the places of a pixel
+        assert np.abs(found - expected).mean() < 0.002
+
+
+def test_triangles_with_a_common_side_share_its_pixels() -> None:
+    fan = np.array([[[1.3, 2.2], [21.7, 4.1], [17.2, 20.9]], [[1.3, 2.2], [17.2, 20.9], [3.1, 18.4]]])
+    total = sum(shares(smooth_triangles(t[None], np.ones(1, bool), BOUNDS, lambda _: None)) for t in fan)
+    assert isinstance(total, np.ndarray)
+    assert total.max() < 1.001
+    assert (np.abs(total[6:14, 6:14] - 1) < 0.001).all()
+
+
+def test_triangles_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    several = np.array(TRIANGLES[:4])
+    looked: list[int] = []
+    whole = smooth_triangles(several, np.array([True, False, True, True]), BOUNDS, looked.append)
+    monkeypatch.setattr("isakit.graphics.smooth._TOGETHER", 50)
+    parts = smooth_triangles(several, np.array([True, False, True, True]), BOUNDS, looked.append)
+    assert looked[0] == looked[1] > 200
+    assert whole.shares is not None
+    assert np.array_equal(whole.shares, parts.shares)
+    assert set(whole.primitive.tolist()) == {0, 2, 3}
+    none = smooth_triangles(several, np.zeros(4, bool), BOUNDS, looked.append)
+    assert len(none) == looked[2] == 0
+
+
 def test_only_pixels_inside_the_bounds_have_shares() -> None:
     line = np.array([[[-4.0, -9.0], [70.0, 31.0]]])
     inner = (3, 2, 20, 17)
@@ -79,9 +131,11 @@ def test_only_pixels_inside_the_bounds_have_shares() -> None:
     assert part.any()
 
 
-def drawn(state: DrawState, mode: str, corners: np.ndarray, target: str = "rgba32f", across: int = 1) -> np.ndarray:
+def drawn(
+    state: DrawState, mode: str, corners: np.ndarray, target: str = "rgba32f", across: int = 1, engine: str = "auto"
+) -> np.ndarray:
     """The first target after white primitives whose corners are in pixels."""
-    p = Pipeline(SIZE * across, SIZE * across, targets=(target,), depth=None)
+    p = Pipeline(SIZE * across, SIZE * across, targets=(target,), depth=None, engine=engine)
     at = np.concatenate([corners * 2 / (SIZE * across) - 1, np.tile([0.0, 1.0], (len(corners), 1))], axis=1).astype(
         np.float32
     )
@@ -114,6 +168,19 @@ def test_points_are_discs() -> None:
     found = drawn(DrawState(smooth_points=True, point_size=5.0), "points", np.array([[12.0, 12.0]]))
     assert found[..., 3].sum() == pytest.approx(np.pi * 6.25, rel=0.01)
     assert drawn(DrawState(point_size=5.0), "points", np.array([[12.0, 12.0]]))[..., 3].sum() == 25
+
+
+@pytest.mark.parametrize("engine", ["reference", "llvm"])
+def test_triangles_are_smooth(engine: str) -> None:
+    if engine == "llvm":
+        pytest.importorskip("llvmlite")
+    corners = np.array([[2.5, 2.0], [20.5, 2.0], [2.5, 20.0]])
+    found = drawn(DrawState(smooth_polygons=True), "triangles", corners, engine=engine)[..., 3]
+    assert found.sum() == pytest.approx(18 * 18 / 2, rel=1e-4)
+    assert found[10, 2] == pytest.approx(0.5, abs=1e-6)
+    assert found[10, 5] == 1
+    plain = drawn(DrawState(), "triangles", corners, engine=engine)[..., 3]
+    assert set(plain.ravel().tolist()) == {0, 1}
 
 
 def test_a_stipple_runs_along_a_smooth_line() -> None:

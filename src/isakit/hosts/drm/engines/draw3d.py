@@ -410,8 +410,6 @@ class Drawing:
         e.check_runs()
         self.draws += 1
         s = self.setting()
-        if e.on("POLYGON_SMOOTH_ENABLE") and not batch.mode.startswith(("point", "line")):
-            e.report.missing("smooth polygons (drawn without)")
         restart = None
         if e.on("PRIM_RESTART_ENABLE") and (batch.indexed or e.on("PRIM_RESTART_WITH_DRAW_ARRAYS")):
             restart = e.get("PRIM_RESTART_INDEX")
