@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from isakit.compile.ir import AnyOp, Const, IrValue, NoAttributes
+from isakit.compile.ops import PNOT
 from isakit.compile.simplify import Args, Better, Values, simplifies, simplify
 from isakit.compile.vector_ops import (
     BITS,
@@ -233,6 +234,8 @@ def _choose(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Bette
     p, a, b = args
     if isinstance(p, Const):
         return a if p.value & 1 else b
+    if p.ins is not None and p.ins.op is PNOT:
+        return VSEL, [p.ins.args[0], b, a]
     return a if a is b else None
 
 

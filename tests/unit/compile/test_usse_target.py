@@ -416,3 +416,37 @@ def test_a_constant_is_in_the_file_only_where_an_instruction_reads_it() -> None:
     made = build_shader(text, stage="vertex", language="glsl")
     assert made.shader.secondary is not None  # 0.5 is one of the hardware's own constants
     assert not parse_gxp(made.data).literals
+
+
+@pytest.mark.parametrize(
+    ("expression", "meaning"),
+    [
+        ("p && q", lambda p, q: p & q),
+        ("p || q", lambda p, q: p | q),
+        ("!(p && q)", lambda p, q: ~(p & q)),
+        ("!(p || q)", lambda p, q: ~(p | q)),
+        ("!p && q", lambda p, q: ~p & q),
+        ("p || !q", lambda p, q: p | ~q),
+    ],
+)
+def test_a_condition_that_is_read_twice_decides_whether_the_other_one_is_tested(
+    expression: str, meaning: Callable[[Any, Any], Any]
+) -> None:
+    text = f"""float4 main(float2 v : TEXCOORD0) : COLOR {{
+        bool p = v.x > 0, q = v.y > 0;
+        return float4(({expression}) ? v.x : 5, p ? v.y : 7, 0, 1);
+    }}"""
+    shader = build_shader(text, stage="fragment", language="cg", target="f32x4").shader
+    given = np.array([[x, y] for x in (-1, 1) for y in (-2, 2)], np.float32)
+    got = usse.run(shader, varyings={"texcoord0": given})["color"]
+    p, q = given.T > 0
+    assert np.array_equal(got[:, 0], np.where(meaning(p, q), given[:, 0], 5))
+    assert np.array_equal(got[:, 1], np.where(p, given[:, 1], 7))
+
+
+def test_a_choice_by_the_opposite_exchanges_what_is_chosen() -> None:
+    text = "float4 main(float4 v : TEXCOORD0) : COLOR {{ bool p = v.x > 0; return {} ? v.wzyx : v * (p ? 2 : 3); }}"
+    there, back = (
+        build_shader(text.format(c), stage="fragment", language="cg", target="f32x4").shader for c in ("p", "!p")
+    )
+    assert len(there.primary) == len(back.primary)

@@ -74,8 +74,10 @@ class Program(Lowering):
         self.shader, self.language, self.interface, self.varyings = shader, language, interface, varyings
         self.taken: set[str] = set()
         self.outputs: list[tuple[Leaf, ShaderVariable]] = []
-        self.shared: dict[str, tuple[Shared, int]] = {}
+        self.together: dict[str, tuple[Shared, int]] = {}
         """Places of variables that share a coordinate, by name: it, and their first component."""
+        self.gives_way = False
+        """State after the declarations: what the vertex program never writes has no place."""
         self.names: dict[str, int] = {}
         self.keeps = False
 
@@ -150,28 +152,36 @@ class Program(Lowering):
             self._share([v for v in variables if v.role in ("input", "output") and self._interpolated(v)])
 
     def _share(self, variables: list[ShaderVariable]) -> None:
-        """Let variables share texture coordinates where there is not one for each: large ones come first.
+        """Let variables share texture coordinates where there is not one for each.
 
-        Where things are follows from the declarations alone, which both programs have.
+        Where things are follows from the declarations alone, which both programs have; what is never written is left
+        out only where the others find no place beside it.
         """
         found = [(leaf, v) for v in variables for leaf in self._leaves(v, checked=False) if leaf.semantic is None]
         free = [s for s in _GENERIC if s not in self.taken]
-        if len(found) <= len(free):
-            return
+        if len(found) > len(free) and not self._fit(found, free) and self.stage == "vertex":
+            self.gives_way, self.together = True, {}
+            found = [f for f in found if f[1].assigned]
+            if len(found) > len(free):
+                self._fit(found, free)
+        self.taken.update(room.semantic for room, _ in self.together.values())
+
+    def _fit(self, found: list[tuple[Leaf, ShaderVariable]], free: list[str]) -> bool:
+        """Put variables into texture coordinates, the large ones first; return whether all have found a place."""
+        self.together = {}
         rooms: list[Shared] = []
         for leaf, v in sorted(found, key=lambda f: -f[0].type.size):
-            if leaf.type.base.kind != "float":
-                continue
-            fitting = (r for r in rooms if r.size + leaf.type.size <= 4 and r.centroid == v.centroid)
-            room = next(fitting, None)
+            size = leaf.type.size
+            room = next((r for r in rooms if r.size + size <= 4 and r.centroid == v.centroid), None)
             if room is None and len(rooms) < len(free):
                 room = Shared(free[len(rooms)], v.centroid)
                 rooms.append(room)
-            if room is not None:
-                self.shared[leaf.name] = room, room.size
-                room.size += leaf.type.size
-                room.parts.append(leaf)
-        self.taken.update(r.semantic for r in rooms)
+            if room is None or leaf.type.base.kind != "float":
+                return False
+            self.together[leaf.name] = room, room.size
+            room.size += size
+            room.parts.append(leaf)
+        return True
 
     def _leaves(self, v: ShaderVariable, checked: bool = True) -> list[Leaf]:
         """Flatten an input or output into scalars and vectors with the semantics that are written."""
@@ -208,8 +218,8 @@ class Program(Lowering):
             return leaf.semantic
         if not self._interpolated(v):
             return Semantic("")
-        if leaf.name in self.shared:
-            return Semantic(self.shared[leaf.name][0].semantic)
+        if leaf.name in self.together:
+            return Semantic(self.together[leaf.name][0].semantic)
         free = next((s for s in _GENERIC if s not in self.taken), None)
         if free is None:
             notes = (f"there are {len(_GENERIC)} texture coordinates, of four components each",)
@@ -236,7 +246,7 @@ class Program(Lowering):
             if named.name == "FRAGCOLOR":
                 values += self._color_before(v, kind)
                 continue
-            if leaf.name in self.shared:
+            if leaf.name in self.together:
                 values += self._part(leaf, kind)
                 continue
             self._keep(v, leaf.name)
@@ -266,7 +276,7 @@ class Program(Lowering):
 
     def _part(self, leaf: Leaf, kind: Numeric) -> Values:
         """Return an input that shares its texture coordinate with others."""
-        room, first = self.shared[leaf.name]
+        room, first = self.together[leaf.name]
         if all(i.name != room.name for i in self.interface.inputs):
             record = ShaderInput(room.name, room.semantic, room.size, centroid=room.centroid)
             self.interface.inputs.append(record)
@@ -302,7 +312,9 @@ class Program(Lowering):
 
     def _output(self, v: ShaderVariable) -> None:
         if not v.assigned:
-            if v.pos and self._interpolated(v) and self.language.product:  # the other program reads it, perhaps
+            if (
+                v.pos and self._interpolated(v) and self.language.product and not self.gives_way
+            ):  # the other program reads it, perhaps
                 for leaf in self._leaves(v):
                     self._named(leaf, v)
             return
@@ -314,7 +326,7 @@ class Program(Lowering):
                 raise ShadingError(
                     v.pos, f"`{leaf.name}` is an output, which is of floating point numbers", len(v.name)
                 )
-            if leaf.name in self.shared:
+            if leaf.name in self.together:
                 self.outputs.append((leaf, v))
                 continue
             if any(o.semantic == named.name for o in self.interface.outputs):
@@ -340,8 +352,8 @@ class Program(Lowering):
             value = self.get(self.slots(v)[leaf.start])
             if self.stage == "vertex":
                 value = self.as_f32(value)
-            if leaf.name in self.shared:
-                shared.setdefault(self.shared[leaf.name][0], {})[leaf.name] = value
+            if leaf.name in self.together:
+                shared.setdefault(self.together[leaf.name][0], {})[leaf.name] = value
             else:
                 self.b.emit(OUTPUT(leaf.name), [value], ())
         for room, values in shared.items():

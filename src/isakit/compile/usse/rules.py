@@ -264,8 +264,14 @@ def condition_into(s: UsseSelection, p: OperandReg, i: Ins, inverted: bool) -> N
             old, s.guard = s.guard, None
             condition_into(s, OperandReg(s.vreg(second)), second.ins, False)
             s.guard = old
-        _operand_into(s, p, first, inverted)
         old = s.guard
+        if _test(s, second) and second.ins is not None and first not in s.fused and not isinstance(first, Const):
+            s.set_predicate(p, not both)
+            s.guard = s.predicate(first), "" if both != inverted else "!"
+            condition_into(s, p, second.ins, inverted)
+            s.guard = old
+            return
+        _operand_into(s, p, first, inverted)
         if _test(s, second) and second.ins is not None:
             s.guard = p.v, "" if both else "!"
             condition_into(s, p, second.ins, inverted)

@@ -207,3 +207,12 @@ def test_varyings_of_more_components_than_there_are_are_refused_by_name() -> Non
     text = "attribute vec4 p; varying vec4 v[11]; void main() { gl_Position = p; v[10] = p; }"
     with pytest.raises(CompileError, match=r"`v\[10\]` is one more than there are between the programs"):
         isakit.compile_shader(text, stage="vertex")
+
+
+def test_varyings_that_are_never_written_give_way_to_the_others() -> None:
+    declared = "".join(f"varying vec4 unused{k};" for k in range(8)) + "varying vec4 v[3];"
+    text = f"attribute vec4 p; {declared} void main() {{ gl_Position = p; v[0] = v[1] = v[2] = p; }}"
+    assert (
+        ".outputs position texcoord0.xyzw texcoord1.xyzw texcoord2.xyzw"
+        in isakit.compile_shader(text, stage="vertex").listing()
+    )
