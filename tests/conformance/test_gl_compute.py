@@ -5,11 +5,15 @@ The capture was made with `isakit gl --capture` on Mesa 22.3.6; the tests marked
 
 from __future__ import annotations
 
+import threading
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from isakit.cli.gl_ import _debugged  # pyright: ignore[reportPrivateUsage]
+from isakit.debug.attach import AttachServer, RemoteCommands
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.engines.windows import Windows
 from isakit.hosts.drm.memory import VideoMemory
@@ -17,6 +21,7 @@ from isakit.hosts.drm.replay import Replay
 from isakit.hosts.drm.surface import Surface
 from isakit.machine.tesla.address_spaces import PitchWindow
 from support.clients.gl_live import compiled, isakit, on_llvmpipe
+from support.patience import PATIENCE
 from support.runners.gl import CAPTURES
 
 SOURCE = Path(__file__).parents[1] / "support" / "clients" / "gl_compute.c"
@@ -42,6 +47,39 @@ def test_captured_kernels_leave_llvmpipes_words(settings: dict[str, object]) -> 
     reported = dict(replay.report.faults), dict(replay.report.unsupported)
     replay.close()
     assert reported == ({}, {})
+    assert [n for n in LONG if np.array(EXPECTED[n], "<u4").tobytes() not in memory] == []
+
+
+def test_a_debugger_stops_in_kernels_and_changes_nothing(short_path: Path) -> None:
+    server = AttachServer(str(short_path / "k"), "gt215", waits=True, tell=lambda line: None)
+    replay = Replay(CAPTURES / "compute_cases-a3.glc", CardSettings())
+    replay.on_channel = partial(_debugged, server)
+
+    def run() -> None:
+        replay.run()
+        server.close()
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    debugger = RemoteCommands(str(server.place), pauses=False)
+    try:
+        assert debugger.stopped().lines[0] == "compute begins"
+        debugger.run("b compute")
+        assert debugger.run("c").lines[0].startswith("breakpoint 1: block (1, 0)")
+        before = debugger.run("info registers").lines
+        assert debugger.run("si 2").lines[0] == "after 2 steps"
+        debugger.run("rsi 2")
+        assert debugger.run("info registers").lines == before
+        debugger.run("d")
+        while "ended" not in (said := debugger.run("c").lines[0]):
+            assert "begins" in said or "end" in said
+    finally:
+        debugger.close()
+    thread.join(PATIENCE)
+    memory = replay.memory.bytes[: 1 << 24].tobytes()
+    faults = dict(replay.report.faults)
+    replay.close()
+    assert faults == {}
     assert [n for n in LONG if np.array(EXPECTED[n], "<u4").tobytes() not in memory] == []
 
 

@@ -94,11 +94,12 @@ def command(
 
 
 def _debugged(debugger: AttachServer, channel: Channel) -> None:
-    """Make the programs of a channel's draws visible to debuggers."""
+    """Make the programs of a channel's draws, and its compute shaders, visible to debuggers."""
     from isakit.debug.debugged_stages import DebuggedStages
 
     pipeline = channel.engine3d.drawing.pipeline
-    pipeline.engine = DebuggedStages(pipeline.engine, debugger)
+    pipeline.engine = stages = DebuggedStages(pipeline.engine, debugger)
+    channel.compute.debugged = stages.grid
 
 
 def _opened(log: str | None) -> AbstractContextManager[IO[str] | None]:

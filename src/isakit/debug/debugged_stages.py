@@ -11,7 +11,9 @@ from isakit.debug.watched_stages import WrappedStages
 from isakit.graphics.draw_state import GraphicsChoices
 from isakit.graphics.stage import Stage, StageMachine, StageRun
 from isakit.graphics.stage_engine import StageEngine
-from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla import Machine
+from isakit.machine.tesla.device_memory import ALIGNMENT, DeviceMemory
+from isakit.machine.tesla.launch import Launch, Stats
 
 if TYPE_CHECKING:
     from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
@@ -21,7 +23,7 @@ class DebuggedStages(WrappedStages):
     """Runs programs as another engine does; while a debugger is attached, on the reference machine before its eyes.
 
     A run is a launch of the kernel `vertex`, `geometry` or `fragment`: up to 16,384 vertices, primitives or fragments
-    of a draw, the lanes of its warps.
+    of a draw, the lanes of its warps. Those of compute shaders, which no stage engine runs, come through `grid`.
     """
 
     def __init__(self, inner: StageEngine, server: AttachServer) -> None:
@@ -46,10 +48,34 @@ class DebuggedStages(WrappedStages):
         assert isinstance(done, StageMachine)
         return StageRun(done.state, done.stats)
 
+    def grid(self, launch: Launch, device: DeviceMemory) -> Stats | None:
+        """Run the grid of a compute shader as a launch of the kernel `compute`; None while no debugger looks."""
+        if not self._server.wanted:
+            return None
+        code = launch.code
+        program = Program(code.decoder, code.units, code.address)
+        machine = Machine(launch, _within_windows(launch, device))
+        return self._server.launch(machine, program, "compute", self._there).stats
+
     def _there(self) -> None:
         """Raise KeyboardInterrupt if the program has gone."""
         if self._inner.cancelled:
             raise KeyboardInterrupt
+
+
+def _within_windows(launch: Launch, device: DeviceMemory) -> DeviceMemory:
+    """Return the device's memory with the parts that a launch can touch: a debugger keeps what they hold."""
+    out = DeviceMemory(device.memory.bytes)
+    parts: list[list[int]] = []
+    for w in sorted(launch.windows.values(), key=lambda w: w.base):
+        first, end = w.base // ALIGNMENT * ALIGNMENT, -(-w.end // ALIGNMENT) * ALIGNMENT
+        if parts and first <= parts[-1][1]:
+            parts[-1][1] = max(end, parts[-1][1])
+        else:
+            parts.append([first, end])
+    for first, end in parts:
+        out.alloc(min(end, out.limit) - first, first, zeroed=False)
+    return out
 
 
 def _kernel(stage: Stage) -> str:

@@ -40,11 +40,12 @@ class Channel:
     ) -> None:
         self.memory, self.report, self.classes = memory, report, classes
         self.engine3d = Engine3D(memory, report, chip, settings)
+        self.compute = ComputeEngine(memory, report, chip, settings, self.engine3d)
         engines: Sequence[Engine] = (
             self.engine3d,
             Engine2D(memory, report),
             CopyEngine(memory, report),
-            ComputeEngine(memory, report, chip, settings, self.engine3d),
+            self.compute,
         )
         self._engines = engines
         self._by_class = {c: e for e in engines for c in e.table.classes}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -26,7 +27,7 @@ from isakit.hosts.drm.tables.method import Word
 from isakit.machine.tesla.chips import CHIPS
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.kernel_code import Code
-from isakit.machine.tesla.launch import Launch
+from isakit.machine.tesla.launch import Launch, Stats
 from isakit.runtime.tesla_engine import engine_of, executor
 from isakit.texture import Sampler, Texture
 
@@ -54,6 +55,8 @@ class ComputeEngine(Engine):
         self.textures: dict[int, int] = {}
         self.samplers: dict[int, int] = {}
         self._device: DeviceMemory | None = None
+        self.debugged: Callable[[Launch, DeviceMemory], Stats | None] | None = None
+        """What runs a grid before the eyes of a debugger; it returns None where none looks."""
 
     @action("CB_DEF_SET")
     def define_constants(self, word: Word, index: int) -> None:
@@ -196,7 +199,8 @@ class ComputeEngine(Engine):
             most = watchdog.allowed(run.warps * run.blocks, engine_of(execute) == "reference")
             self.memory.touch()
             try:
-                stats = execute(run, self.device(), most)
+                seen = None if self.debugged is None else self.debugged(run, self.device())
+                stats = execute(run, self.device(), most) if seen is None else seen
             finally:
                 self.memory.touch()
         self.report.count("instructions", stats.instructions)
