@@ -56,7 +56,7 @@ class ComputeEngine(Engine):
         self.samplers: dict[int, int] = {}
         self._device: DeviceMemory | None = None
         self.debugged: Callable[[Launch, DeviceMemory], Stats | None] | None = None
-        """What runs a grid before the eyes of a debugger; it returns None where none looks."""
+        """A runner of grids before the eyes of a debugger; it returns None where none looks."""
 
     @action("CB_DEF_SET")
     def define_constants(self, word: Word, index: int) -> None:
