@@ -108,6 +108,9 @@ def intrinsic_call(name: str, values: list[Typed], language: Language, pos: int,
     if special is not None:
         return _matrices(special.op, values, pos, name, language)
     if not fits:
+        solid = next((v.type for v in values if isinstance(v.type, SamplerType) and v.type.kind in ("1d", "3d")), None)
+        if solid is not None:
+            raise ShadingError(pos, f"{solid.kind.upper()} textures are not supported", len(name))
         given = ", ".join(language.say(v.type) for v in values)
         raise ShadingError(pos, f"there is no `{name}({given})`", len(name), (_taken(known),))
     best = min(fits, key=lambda f: f.price)

@@ -269,3 +269,17 @@ def test_what_is_left_after_a_test_of_alpha_needs_no_branch(body: str) -> None:
     got = isakit.usse.run(shader, varyings={"texcoord0": v})
     assert list(got["discard"]) == [True, False]
     assert np.array_equal(got["color"][1], v[1] * 2)
+
+
+@pytest.mark.parametrize(
+    ("sampler", "call", "said"),
+    [
+        ("sampler3D", "texture(s, v)", "3D textures are not supported"),
+        ("sampler2DShadow", "vec4(texture(s, v))", "depth comparisons are not supported"),
+    ],
+)
+def test_textures_that_are_not_there_are_refused_by_their_kind(sampler: str, call: str, said: str) -> None:
+    declared = f"uniform mediump {sampler} s; in mediump vec3 v; out mediump vec4 c;"
+    text = f"#version 300 es\n{declared} void main() {{ c = {call}; }}"
+    with pytest.raises(CompileError, match=said):
+        isakit.compile_shader(text, stage="fragment", language="glsl")
