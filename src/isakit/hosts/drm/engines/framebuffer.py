@@ -181,7 +181,9 @@ class OpenImage:
 
     def store(self) -> None:
         """Have what draws have loaded written back to the card's memory before anybody looks at it."""
-        if self._drawn is not None and not self._deferred:
+        if self.raw.nbytes > LARGEST_KEPT:
+            self._write_back()
+        elif self._drawn is not None and not self._deferred:
             s = self.surface
             self._deferred = True
             self._deferred = s.memory.defer(s.address, s.span, self._write_back)
