@@ -7,7 +7,7 @@ of its draw with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -217,21 +217,20 @@ def triangle_corners(v: Vertices, planes: Array, front: Array, state: DrawState,
     p, clamped = planes[:, :count], state.clamp_vertex
     return Corners(
         Planes(p[6:8].T, ((p[8], p[9]), (p[10], p[11]))), p[:3].T, p[3:6].T,
-        values_of(v.words, v.primitives, clamped),
+        lambda word: values_of(v.words, [word], v.primitives, clamped)[0],
         lambda word: flat_values(v.words[word], v.provoking, word in clamped),
         front[:count] != 0, numbers=v.numbers, compiled=CompiledPlanes(v, planes, clamped, whole),
     )  # fmt: skip
 
 
-def values_of(words: Array, places: Array, clamped: tuple[int, ...]) -> Callable[[int], Array]:
-    """Return the function from an output word to what vertices have in it, f64."""
-
-    def of(word: int) -> Array:
-        with np.errstate(invalid="ignore"):
-            found = words[word].view(np.float32)[places].astype(np.float64)
-        return np.clip(np.nan_to_num(found), 0, 1) if word in clamped else found
-
-    return of
+def values_of(words: Array, chosen: Sequence[int], places: Array, clamped: tuple[int, ...]) -> Array:
+    """Return what vertices [places] have in some output words, f64 [chosen, *places]."""
+    with np.errstate(invalid="ignore"):
+        found = words[list(chosen)][:, places].view(np.float32).astype(np.float64)
+    for k, word in enumerate(chosen):
+        if word in clamped:
+            found[k] = np.clip(np.nan_to_num(found[k]), 0, 1)
+    return found
 
 
 def flat_values(word: Array, provoking: Array, clamped: bool) -> Array:

@@ -389,9 +389,9 @@ class _Prepared:
             if jobs is None:
                 return None
             put_view(jobs.job, self._view, self._bounds)
-        at_corners, n = values_of(self._words, made.primitives, state.clamp_vertex), len(made.primitives)
-        position = np.stack([at_corners(word) for word in self._common.vertex.position], axis=-1)
-        values = np.stack([at_corners(word) for word in jobs.words], axis=-1) if jobs.words else np.zeros((n, 3, 0))
+        words, n = [*self._common.vertex.position, *jobs.words], len(made.primitives)
+        found = np.moveaxis(values_of(self._words, words, made.primitives, state.clamp_vertex), 0, -1)
+        position, values = found[..., :4], found[..., 4:]
         with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
             flat = np.zeros((n, 0), np.uint32)
             t = clipped(Triangles(position, values, flat, np.arange(n)), state.half_z, state.depth_clamp)
@@ -400,10 +400,11 @@ class _Prepared:
             return None
         if n > self._room:
             self._make_room(1 << (n - 1).bit_length())
-        provoking = values_of(self._words, made.provoking[t.number], state.clamp_vertex)
-        rows = [np.concatenate([t.values[..., k].ravel(), provoking(word)]) for k, word in enumerate(jobs.words)]
+        provoking = values_of(self._words, jobs.words, made.provoking[t.number], state.clamp_vertex)
+        rows = np.concatenate([t.values.reshape(3 * n, len(jobs.words)).T, provoking], axis=1)
         jobs.put(self._columns)
-        jobs.put_vertices(list(np.ascontiguousarray(t.position.reshape(-1, 4).T)), rows)
+        positions = t.position.reshape(-1, 4).T
+        jobs.put_vertices(*(list(np.ascontiguousarray(table)) for table in (positions, rows)))
         return jobs, np.arange(3 * n).reshape(n, 3), np.arange(3 * n, 4 * n), t.number
 
     def _shade(self, p: Pipeline, made: Vertices, n: int, banks: Banks, stats: DrawStats) -> None:
