@@ -1,13 +1,13 @@
-"""Run large suites of others over days, with a file to resume from: WebGL's conformance tests, and dEQP.
+"""Run large test suites over days, with a file to resume from: WebGL's conformance tests, and dEQP.
 
     isakit gl --chip a0 -- python tools/gl_suites.py webgl sdk/tests --version 2 -o card.jsonl
     isakit gl --chip a3 -- python tools/gl_suites.py deqp ./deqp-gles2 --cases cases.txt -o card.jsonl -- --deqp-...
     python tools/gl_suites.py table card.jsonl llvmpipe.jsonl
 
-Runs go on whatever driver the environment says: without `isakit gl` and with LIBGL_ALWAYS_SOFTWARE=1 that is llvmpipe.
+Tests use the driver that the environment chooses: without `isakit gl` and with LIBGL_ALWAYS_SOFTWARE=1 it is llvmpipe.
 Tests are taken in the order of the SHA-256 of their name, so that a run that is not whole is a sample. A line of JSON
-is written for each as soon as it has ended; what a file has already is not run again. The table counts by group what
-passes of what passes in the second file, and names what does not. See docs/howto/test-your-driver.md.
+is written for each as soon as it has ended; tests that the file has are not run again. The table counts, by group, how
+many pass of those that pass in the second file, and names the others. See docs/howto/test-your-driver.md.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Results:
 
 
 def table(card: Path, reference: Path | None, depth: int) -> str:
-    """Return the results of a file by group as Markdown, of those tests that pass in the other one, and what failed."""
+    """Return the results of a file by group as Markdown, and its failed tests; only those that pass in `reference`."""
     known = {} if reference is None else results_in(reference)
     groups: dict[str, Counter[str]] = {}
     failed: list[str] = []
@@ -111,7 +111,7 @@ def table(card: Path, reference: Path | None, depth: int) -> str:
 
 # --- WebGL ------------------------------------------------------------------------------------------------------------
 def listed(tests: Path, name: str, version: int) -> Iterator[str]:
-    """Yield the pages that a list names, and those of the lists in it, but for dEQP's and those of other versions."""
+    """Yield the pages that a list names, and those of the lists in it, but not dEQP's and those of older versions."""
     path = tests / name
     if "deqp" in path.parts or not path.exists():
         return
@@ -129,14 +129,14 @@ def listed(tests: Path, name: str, version: int) -> Iterator[str]:
 
 
 class Pages(http.server.SimpleHTTPRequestHandler):
-    """Serves the pages."""
+    """Serves the pages of the tests, without a log."""
 
     def log_message(self, *_: object) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Say nothing."""
 
 
 def run_page(browser: Any, url: str, limit: float) -> tuple[str, str]:
-    """Return what a page says of itself: pass, skip, fail or timeout, and its first failure."""
+    """Return the result of a page (pass, skip, fail, timeout or crash) and the message of its first failure."""
     context = browser.new_context(viewport={"width": 160, "height": 120})
     try:
         page = context.new_page()
@@ -156,7 +156,7 @@ def run_page(browser: Any, url: str, limit: float) -> tuple[str, str]:
 
 
 def webgl(o: argparse.Namespace) -> None:
-    """Open the pages of the conformance tests, each by itself."""
+    """Run the pages of the conformance tests one after the other."""
     from playwright.sync_api import sync_playwright
 
     start = "conformance2" if o.version == 2 else "conformance"
@@ -251,9 +251,11 @@ def main() -> None:
     d.add_argument("--cases", type=Path, required=True, help="a file with the name of a case on each line")
     d.add_argument("--batch", type=int, default=200, help="cases of a process")
     for verb, limit in ((w, 120.0), (d, 300.0)):
-        verb.add_argument("-o", "--output", type=Path, required=True, help="the file of results, which is gone on with")
-        verb.add_argument("--skip", type=int, default=0, help="leave out so many at the front of the order")
-        verb.add_argument("--take", type=int, help="only so many")
+        verb.add_argument(
+            "-o", "--output", type=Path, required=True, help="file of results; its tests are not run again"
+        )
+        verb.add_argument("--skip", type=int, default=0, help="leave out the first tests of the order")
+        verb.add_argument("--take", type=int, help="run at most so many tests")
         verb.add_argument("--limit", type=float, default=limit, help="seconds by the clock for a test")
     t = verbs.add_parser("table", help="results by group")
     t.add_argument("card", type=Path)
@@ -269,7 +271,7 @@ def main() -> None:
 
 
 def _parted(words: list[str]) -> tuple[list[str], bool, list[str]]:
-    """Part a command line at its `--`."""
+    """Split a command line at its `--`; return the words before, whether it is there, and the words behind."""
     at = words.index("--") if "--" in words else len(words)
     return words[:at], at < len(words), words[at + 1 :]
 

@@ -13,6 +13,6 @@ def bits_of_float(value: float, type: str = "f32") -> int:
 
 
 def float_of_bits(bits: int, type: str = "f32") -> float:
-    """Return the number that the lower bits are, as many as the type has."""
+    """Return the number of a type whose bits are the lower ones of `bits`."""
     code, size = _CODES[type]
     return struct.unpack(code, (bits & (1 << 8 * size) - 1).to_bytes(size, "little"))[0]

@@ -418,7 +418,7 @@ def verify() -> Contents:
 
 
 def clear() -> Contents:
-    """Remove all objects and return their statistics."""
+    """Remove all objects; return their number and their bytes."""
     with _Cache() as cache:
         for folder, name, _ in cache.files:
             with suppress(OSError):

@@ -49,7 +49,7 @@ def _checks(cls: type[Any]) -> list[_FieldCheck]:
 
 
 def _check(hint: object) -> tuple[Callable[[object], bool], str] | None:
-    """Return the test for an annotation, and the words that describe accepted values."""
+    """Return the test for an annotation, and the words that describe accepted values; None for an unknown one."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
         return (lambda v: any(type(v) is type(a) and v == a for a in args)), _one_of(args)
@@ -88,7 +88,7 @@ def _one_of(names: tuple[object, ...]) -> str:
 
 
 def _either(hints: list[object]) -> tuple[Callable[[object], bool], str] | None:
-    """Return none, or the values accepted by one of the annotations."""
+    """Return a test that accepts None and what one of the annotations does; None if one of them is unknown."""
     checks = [_check(h) for h in hints]
     known = [c for c in checks if c is not None]
     if len(known) < len(checks):

@@ -209,7 +209,7 @@ class _Reader:
         return None if i.target is None else self.place.get(i.target)
 
     def _behind(self, k: int) -> int | None:
-        """Return the following instruction, None at a gap in the code."""
+        """Return the number of the following instruction, None at a gap in the code."""
         i = self.code[k]
         return self.place.get(i.address + i.size)
 

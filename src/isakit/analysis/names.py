@@ -30,7 +30,7 @@ class KernelNames:
         return int.from_bytes(piece, "little") if len(piece) == size else None
 
     def of(self, address: int) -> list[str]:
-        """Return the names of the registers and memory that an instruction accesses, where they have any."""
+        """Return the names of the memory that an instruction accesses, each once; memory without one is left out."""
         found = (self.access(a) for a in self.values.accesses(address))
         return [name for name in dict.fromkeys(found) if name]
 

@@ -36,7 +36,7 @@ class InstructionShape:
 
 
 def shape_of(i: Instruction) -> InstructionShape:
-    """Split an instruction into its parts; of a word that does not decode all bits are frame."""
+    """Split an instruction into its parts; a word that does not decode is all frame."""
     if i.error is not None:
         return InstructionShape((".word", i.words), (), (), None)
     frame: list[Hashable] = [i.mnemonic]

@@ -73,7 +73,7 @@ class Suggestions:
         return ()
 
     def _slip(self, p: Parsed, symbol: Symbol, address: int) -> str:
-        """Return advice on comments and labels in the spelling of other assemblers."""
+        """Return advice on comments and labels of other assemblers, and on numbers where registers belong."""
         texts = [t.text for t in p.tokens]
         comment = texts.index("#") if "#" in texts else 0
         if comment and self._encodes(p, p.tokens[:comment], symbol, address):

@@ -140,7 +140,7 @@ class _Resolver:
         return program
 
     def _parse(self) -> None:
-        """Encode the statements that depend on no name, and collect the names of the others."""
+        """Encode the statements that depend on no name, and list the others in `symbolic`."""
         known: set[str] = set(self.section.scope.all_names())
         for k, item in enumerate(self.section.items):
             if not isinstance(item, CodeStatement):

@@ -103,7 +103,7 @@ class StatementEncoder:
         return tuple(found[n] for n in sorted(found))
 
     def encode_named(self, p: Parsed, symbol: Symbol, address: int) -> tuple[Encoded, ...]:
-        """Return the same as `encode`, from a cache where it was asked before."""
+        """Return the same as `encode`, cached."""
         return self.remembered("encode", p, symbol, address, lambda: self.encode(p, symbol, address))
 
     def remembered(self, question: str, p: Parsed, symbol: Symbol, address: int, find: Callable[[], T]) -> T:

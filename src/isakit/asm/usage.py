@@ -214,7 +214,7 @@ class Line:
         self.any_order = any_order.format(", ".join(e.kind.write(None) for e in self.groups))
 
     def read(self, a: Arguments, builder: object) -> object:
-        """Read the words of a directive and return the result of its function."""
+        """Read the words of a directive and run its function; return its result, None where it runs for each value."""
         if self.none and a.key("none"):
             return self.run(builder, {})
         if not self.each:

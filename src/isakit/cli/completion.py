@@ -114,7 +114,7 @@ SHELLS: dict[str, type[ShellComplete]] = {"bash": _Bash, "zsh": _Zsh, "fish": _F
 
 
 def register() -> None:
-    """Make click complete words of shells by these classes."""
+    """Register `SHELLS` with click, which completes the words of command lines by them."""
     from click.shell_completion import add_completion_class
 
     for name, kind in SHELLS.items():

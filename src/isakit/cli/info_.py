@@ -266,7 +266,7 @@ _MOST_THREADS = 512
 
 
 def _occupancies(k: Kernel, threads: int, shared: int) -> list[Occupancy]:
-    """Return the occupancy on each chip, none where the file does not name the kernel's resources."""
+    """Return the occupancy on each chip, none where the file does not say how many registers the kernel takes."""
     from isakit.registry import VARIANTS
 
     if k.registers is None or k.module is None or k.module.isa != "tesla":

@@ -252,7 +252,7 @@ def match(form: Form, stream: Stream, conflicts: list[Conflict] | None = None) -
 
 
 def _quick_match(form: Form, s: Stream, item: int, k: int, so_far: Bits) -> Iterator[Bits]:
-    """Match the rest of a form without reports of unread parts; most parts have one reading or none."""
+    """Match the rest of a form without collecting reasons of failure; most parts have one reading or none."""
     items = form.readers
     while item < len(items):
         read, words = items[item]

@@ -158,7 +158,7 @@ def _mul(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better |
 
 
 def _folded(op: AnyOp, of: str, both: list[list[int] | None]) -> Better | None:
-    """Return the result for constant arguments of type `of`, unless one is too large for an f32."""
+    """Return the result for constant arguments of f32; None for others, and where it is too large for an f32."""
     if of != "f32" or None in both:
         return None
     out: list[int] = []

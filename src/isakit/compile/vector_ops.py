@@ -311,7 +311,7 @@ DISCARD = _row("discard", 1, _condition, None, STAYS, NoAttributes)
 
 
 def channels_of(v: IrValue) -> tuple[IrValue, str]:
-    """Return (value, letters): the value whose channels these are, and which."""
+    """Return the vector that a value takes its channels from, and the letters of these channels."""
     if v.ins is not None and v.ins.op is SWIZZLE:
         return v.ins.args[0], SWIZZLE.of(v.ins).pattern
     return v, CHANNELS[: count(v.kind)]

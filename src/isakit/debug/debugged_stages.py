@@ -49,7 +49,7 @@ class DebuggedStages(WrappedStages):
         return StageRun(done.state, done.stats)
 
     def grid(self, launch: Launch, device: DeviceMemory) -> Stats | None:
-        """Run the grid of a compute shader as a launch of the kernel `compute`; None while no debugger looks."""
+        """Run the grid of a compute shader as a launch of the kernel `compute`; None while no debugger is attached."""
         if not self._server.wanted:
             return None
         code = launch.code
@@ -64,7 +64,7 @@ class DebuggedStages(WrappedStages):
 
 
 def _within_windows(launch: Launch, device: DeviceMemory) -> DeviceMemory:
-    """Return the device's memory with the parts that a launch can touch: a debugger keeps what they hold."""
+    """Return the device's memory cut to the windows of a launch, as a debugger keeps copies of all it can touch."""
     out = DeviceMemory(device.memory.bytes)
     parts: list[list[int]] = []
     for w in sorted(launch.windows.values(), key=lambda w: w.base):

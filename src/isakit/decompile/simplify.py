@@ -62,7 +62,7 @@ DEEPEST = 8
 
 
 def bits(v: Value, low: int, width: int, depth: int = 0) -> Value:
-    """Return `width` bits of a value from bit `low` on, looking through concatenations of registers."""
+    """Return `width` bits of a value from bit `low` on, looking through concatenations, extensions and selections."""
     if low == 0 and width == v.width:
         return v
     if depth > DEEPEST:

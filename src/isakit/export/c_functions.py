@@ -36,7 +36,7 @@ _HEADS = {
 
 
 class CFunctions:
-    """Functions and tables whose names begin with `name`; `out` has their lines."""
+    """Functions and tables of C whose names begin with `name`; `out` has their lines."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -218,12 +218,12 @@ class CFunctions:
 
 
 def number_text(value: int) -> str:
-    """Return a constant without sign."""
+    """Return a constant as an unsigned number of C."""
     return f"UINT64_C({value:#x})" if value > 0xFFFF else str(value)
 
 
 def quoted(text: str) -> str:
-    """Return a string literal. Raises IsakitError for characters that C texts here do not have."""
+    """Return a string literal of C. Raises IsakitError for characters outside of printable ASCII."""
     if any(not 0x20 <= ord(c) < 0x7F for c in text):
         raise IsakitError(f"{text!r} cannot stand in a C text")
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("??", '?""?') + '"'

@@ -235,7 +235,7 @@ class _Writer(CFunctions):
         raise IsakitError(f"the size of an instruction of {self.decoder.isa.name} does not depend on its lowest bits")
 
     def _finder(self, sizes: list[int]) -> list[str]:
-        """Return candidate forms, in the order they are tried, by the bits that distinguish most of them."""
+        """Return C tables of candidate forms, in the order they are tried, by the bits that best distinguish them."""
         out: list[str] = []
         body: list[str] = []
         for units in sizes:

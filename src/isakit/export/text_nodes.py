@@ -108,7 +108,7 @@ class Select:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """All that it chooses from."""
+        """The nodes that it chooses from."""
         return (*(n for _, _, n in self.cases), self.otherwise)
 
 
@@ -168,7 +168,7 @@ def field_of(mask: int) -> Field:
 
 
 def any_set(nodes: Sequence[Node]) -> Node:
-    """Return one node for several of which one, or all masks, count."""
+    """Return the node of a flag that is set if one of several is, or of a mask with the bits of several."""
     constant = 0
     rest: dict[int, Node] = {}
     for n in nodes:

@@ -153,7 +153,7 @@ class Model:
         raise CannotExport(f"{type(part).__name__} has no text that could be told without the library")
 
     def tabulated(self, part: Part, say: Callable[[int], str | int]) -> Node:
-        """Return the text of a part for each value of its bits."""
+        """Return the node that gives what `say` returns for each value of a part's bits: a text, a flag or a mask."""
         mask = possible_bits(part)
         values = tuple(say(w) for w in subsets(mask))
         if len(set(values)) == 1:

@@ -131,7 +131,7 @@ def _reached(i: Instruction, mnemonic: str) -> list[tuple[str, int]]:
 
 @once
 def _names(part: Part) -> dict[int, tuple[str, int, int] | None]:
-    """Return the memory of what a part names, by its bits: file, register, registers that count as one."""
+    """Return the cache of the registers that a part names, by its bits: file, register, registers that count as one."""
     return {}
 
 

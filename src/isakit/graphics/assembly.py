@@ -104,7 +104,7 @@ def fetch(
 def _runs(inputs: tuple[Input, ...]) -> tuple[tuple[int, int | Literal["vertex_id", "instance_id"], int, int], ...]:
     """Return the words of a[] in runs of one attribute: (first word, attribute, first component, words).
 
-    The numbers of the machine stand for attributes, with their addend for a component.
+    `vertex_id` and `instance_id` stand in the place of an attribute, and are one word each.
     """
     out: list[tuple[int, int | Literal["vertex_id", "instance_id"], int, int]] = []
     for k, what in enumerate(inputs):

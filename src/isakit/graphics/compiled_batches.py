@@ -1,4 +1,4 @@
-"""The loop over the batches of a stage, compiled: records of warps are made ready, run and looked at, in one call.
+"""The loop over the batches of a stage, compiled: records of warps are made ready, run and checked, in one call.
 
 Fragments have functions before and after their program: inputs, and the output merger. There is one such loop; what it
 calls and where records lie is in its job.
@@ -37,16 +37,16 @@ class BatchJob(JobSlots):
     """
 
     def counts(self) -> tuple[int, int, int, int]:
-        """Return what the run has left, see `COUNTS`."""
+        """Return the counts of the run, in the order of `COUNTS`."""
         threads, issued, merged, finished = self._numbers[-len(COUNTS) :].tolist()
         return threads, issued, merged, finished
 
 
 class _Batches(QuadFunction):
-    """Writes the loop."""
+    """Writes the loop over batches as LLVM IR."""
 
     def text(self, name: str) -> str:
-        """Return `i64 @name(ptr job, i64, i64, i64)`, whose other arguments mean nothing."""
+        """Return the loop as `i64 @name(ptr job, i64, i64, i64)`, of which the numbers are not used."""
         b = Builder(self.module, first=2_000_000)
         b.label("entry")
         at, warp, running = (b.alloca(I64, f"%{n}_v") for n in ("at", "warp", "running"))
@@ -127,7 +127,7 @@ class _Batches(QuadFunction):
 
 @contextmanager
 def _repeated(b: Builder, variable: Ref, count: Ref, name: str) -> Generator[Ref]:
-    """Execute what is written inside for the numbers before `count`; `variable` counts them."""
+    """Write a loop over the numbers below `count` around the code written inside; `variable` holds the next one."""
     b.store(I64(0), variable)
     b.jump(name)
     b.label(name)

@@ -219,7 +219,7 @@ class RepeatedStage(StageLaunch):
 
     def surround(self, inputs: CompiledFunction, inputs_job: JobSlots, merger: CompiledFunction, merger_job: JobSlots
     ) -> None:  # fmt: skip
-        """Let functions run before and after each batch."""
+        """Set the functions that run before and after each batch, and their jobs."""
         self.job.set_slots(
             {
                 "inputs": inputs.address, "inputs_job": inputs_job.address,

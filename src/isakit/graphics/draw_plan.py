@@ -425,7 +425,7 @@ class _Prepared:
             self._shade_rest(p, made, finished // 4, banks, stats)
 
     def _shade_rest(self, p: Pipeline, made: Vertices, first: int, banks: Banks, stats: DrawStats) -> None:
-        """Let the pipeline run and merge the fragments of all quads from one on."""
+        """Run and merge the fragments of the quads from number `first` on as the pipeline does without a plan."""
         shader, quads = self._common.fragment, self._made_quads.part(first)
         shader.constants.update({k: content.tobytes() for k, content in banks.items()})
         launch = shader.program.launch(*p.units(self._fragment.bound))

@@ -93,7 +93,7 @@ def smooth_points(centres: Array, sizes: Array, chosen: Array, bounds: Bounds, l
 
 
 def smooth_triangles(corners: Array, chosen: Array, bounds: Bounds, look_at: Callable[[int], None]) -> Quads:
-    """Return triangles between window positions [n, 3, 2], of either winding, with shares.
+    """Return the chosen triangles between window positions [n, 3, 2], of either winding, with shares.
 
     `look_at` is called with the number of pixels that are looked at.
     """
@@ -121,7 +121,7 @@ class _Edges:
         self.x, self.y, self.dx, self.dy = x, y, dx, dy
 
     def shares(self, x: Array, y: Array, number: Array) -> Array:
-        """Return the shares of pixels, each of a triangle by number."""
+        """Return the share of each pixel that the triangle of its `number` covers, 0 to 1."""
         px, py, dx, dy = self.x[number], self.y[number], self.dx[number], self.dy[number]
         middle = dx * (x[:, None] + 0.5 - px) + dy * (y[:, None] + 0.5 - py)
         reach = (np.abs(dx) + np.abs(dy)) / 2

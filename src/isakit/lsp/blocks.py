@@ -1,7 +1,6 @@
 """Names in a text of nested blocks: where each is declared, where it is used, and in which block it holds.
 
-A text is read without its grammar, so that one that is being written has names, too. What a declaration is, a subclass
-knows.
+A text is read without its grammar, so that one that is being written has names, too. Subclasses find the declarations.
 """
 
 from __future__ import annotations
@@ -61,15 +60,15 @@ class BlockNames:
         return sorted((d for d in self.definitions if d.section in scopes), key=lambda d: scopes.index(d.section))
 
     def is_comment(self, line: int, column: int) -> bool:
-        """Say whether a place is in a comment or a text between quotes."""
+        """Return whether a place is in a comment or a text between quotes."""
         return self._is_comment(self._starts[line - 1] + column)
 
     def column(self, line: int, column: int) -> int:
-        """Return a place in characters of the text."""
+        """Return the offset of a place (line from 1, column from 0) in characters of the text."""
         return self._starts[line - 1] + column if 0 < line <= len(self._starts) else len(self._text)
 
     def is_inside_comment(self, offset: int) -> bool:
-        """Say whether what is written at an offset continues a comment or a text between quotes."""
+        """Return whether characters typed at an offset continue a comment or a text between quotes."""
         return self._is_comment(max(0, offset - 1))
 
     def word_start(self, offset: int) -> int:
@@ -79,11 +78,11 @@ class BlockNames:
         return offset
 
     def _meaning(self, name: str, offset: int) -> Definition | None:
-        """Explain a name at a place."""
+        """Return the definition that a name at an offset means, None if there is none."""
         raise NotImplementedError
 
     def _outwards(self, scope: int) -> Iterator[int]:
-        """Yield a block and those around it."""
+        """Yield a block and those around it, the innermost first."""
         while scope:
             yield scope
             scope = self._parents[scope]

@@ -26,7 +26,7 @@ _TIDY = (
 
 @cache
 def c_names(language: str) -> dict[str, KnownName]:
-    """Return what `cuda` or `opencl` knows, by name; takes half a second the first time."""
+    """Return the names that `cuda` or `opencl` has without a declaration; takes half a second the first time."""
     sources = ShaderSources()
     path = OPENCL_HEADER if language == "opencl" else CUDA_HEADERS / "cuda_runtime.h"
 

@@ -59,11 +59,11 @@ class CNames(BlockNames):
         self._read()
 
     def members(self) -> list[Definition]:
-        """Return the names in structures."""
+        """Return the members of all structures."""
         return [d for d in self.definitions if d.section in self._members]
 
     def is_access(self, offset: int) -> bool:
-        """Say whether a point or an arrow stands before a word at an offset."""
+        """Return whether a point or an arrow stands before a word at an offset."""
         return self._text[max(0, offset - 40) : offset].rstrip().endswith((".", "->"))
 
     def references(self, definition: Definition) -> list[SourceSpan]:
@@ -88,7 +88,7 @@ class CNames(BlockNames):
         return f"`{name}` is already defined" if taken or inner else ""
 
     def offset(self, definition: Definition) -> int:
-        """Return the place of a definition in characters of the text."""
+        """Return the offset of a definition in characters of the text."""
         return self._offset(definition.place)
 
     def declaration(self, definition: Definition) -> str:
@@ -125,7 +125,7 @@ class CNames(BlockNames):
         return None
 
     def _read(self) -> None:
-        """Go through the text once. The parameters of a function belong to the block of its body."""
+        """Read the definitions and blocks of the text. The parameters of a function belong to the block of its body."""
         scope, body = 0, -1
         kinds = {0: ""}
         closed, is_value = "", False
@@ -161,7 +161,7 @@ class CNames(BlockNames):
             self._define(found[1], m.start() + found.start(1), "value", 0)
 
     def _statement(self, m: re.Match[str], scope: int, kinds: dict[int, str], closed: str) -> int:
-        """Declare what a statement declares; returns the block of a body that follows it, -1 for one of its own."""
+        """Define the names that a statement declares; return the block of a body behind it, -1 for a new one."""
         text, at = m["statement"], m.start()
         opens = self._text[m.end() : m.end() + 1] == "{"
         if "/" in text or '"' in text or "'" in text:
@@ -211,9 +211,9 @@ class CNames(BlockNames):
         return inner if opens else -1
 
     def _declare(self, text: str, at: int, scope: int, kind: str, body: int, form: str) -> bool:
-        """Declare the names of a declaration; returns whether it is that of a function.
+        """Define the names of a declaration; return whether it declares a function.
 
-        With a `form`, a body follows. Without a block for its parameters, `body`, those of a function are no names.
+        With a `form`, a body follows. Parameters of a function are defined in the block `body`, left out if that is -1.
         """
         name: re.Match[str] | None = None
         words = depth = angles = 0
@@ -248,7 +248,7 @@ class CNames(BlockNames):
         return False
 
     def _parameters(self, text: str, start: int, at: int, body: int) -> None:
-        """Declare the parameters of a function in the block of its body."""
+        """Define the parameters of a function in the block of its body."""
         depth, words, name, is_value = 0, 0, None, False
         for p in _PIECES.finditer(text, start):
             c = p[0]
@@ -273,7 +273,7 @@ class CNames(BlockNames):
 
 
 def _skip(text: str, at: int) -> int:
-    """Return where a statement goes on behind comments."""
+    """Return the offset behind the blanks and comments at an offset."""
     m = re.compile(rf"(?s)(?:\s+|{_COMMENT})*").match(text, at)
     return m.end() if m is not None else at
 

@@ -189,14 +189,14 @@ class PtxText(Text):
 
 
 class Apart(NamedTuple):
-    """A PTX text as kernels by name, each with lines of its own, and what stands between them."""
+    """A PTX text as kernels by name, each with lines of its own, and the texts between them."""
 
     kernels: dict[str, str]
     between: list[str]
 
     @property
     def outside(self) -> str:
-        """Return what stands outside of kernels."""
+        """Return the text outside of kernels."""
         return "\n".join(self.between)
 
     def without(self, names: Set[str]) -> str:
@@ -206,7 +206,7 @@ class Apart(NamedTuple):
 
 
 def kernels_apart(text: str) -> Apart | None:
-    """Return the kernels of a text that nothing else in it has to do with; None where they cannot be told apart."""
+    """Split a text at its kernels, to which nothing else in it may refer; None where that is not possible."""
     parts = _parts(text)
     if parts is None:
         return None

@@ -105,7 +105,7 @@ class PythonNames(BlockNames):
         return m[0] if m is not None else ""
 
     def known_at(self, line: int, column: int) -> tuple[int, str] | None:
-        """Return the column and the name with its module of what kernels know at a place."""
+        """Return the column and the name, with its module, of a name that kernels know; None where none is."""
         if not 0 < line <= len(self._lines):
             return None
         for m in re.finditer(r"[^\W\d][\w.]*", self._lines[line - 1]):
@@ -168,7 +168,7 @@ class _Reader:
                 pass
 
     def _named(self, name: str, at: int, kind: str, scope: int) -> None:
-        """Define the name that stands at a place, or next behind it, unless it is known."""
+        """Define a name at its first occurrence from offset `at` on, unless its block has it."""
         if (name, scope) in self._known:
             return
         self._known.add((name, scope))
@@ -176,7 +176,7 @@ class _Reader:
         self.part.defined.append((name, found.start() if found else at, kind, scope))
 
     def _place(self, line: int, column: int) -> int:
-        """Return a place of the syntax tree, which counts bytes."""
+        """Return the offset of a place of the syntax tree, which counts columns in bytes, in characters."""
         text = self._lines[line - 1]
         characters = column if text.isascii() else len(text.encode()[:column].decode("utf-8", "ignore"))
         return self._starts[line - 1] + characters
@@ -213,7 +213,7 @@ def _tree(text: str) -> ast.Module | None:
 
 @cache
 def python_names() -> dict[str, KnownName]:
-    """Return what kernels know, by name with its module."""
+    """Return the names that kernels know without a definition, by name with its module."""
     functions = {*FUNCTIONS_OF_THREADS, *KNOWN, *(f"math.{f}" for f in FUNCTIONS | DOUBLE_FUNCTIONS if f[0] != "_")}
     functions |= {f"{name}.{axis}" for name in SPECIAL for axis in "xyz"} | {"min", "max", "abs", "range", "len"}
     types = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64")

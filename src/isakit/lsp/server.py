@@ -96,7 +96,7 @@ class Server(LanguageServer):
             gc.freeze()
 
     async def ready(self, uri: str, text: Text) -> bool:
-        """Get ready for a text in another thread, and wait a moment for it; returns whether it has come to its end."""
+        """Get ready for a text in another thread, and wait a moment for it; return whether that is done."""
         if uri not in self._ready:
             preparation = asyncio.ensure_future(asyncio.to_thread(self._prepare, text))
             done, _ = await asyncio.wait([preparation], timeout=WAIT)
@@ -148,7 +148,10 @@ class Server(LanguageServer):
         self._met.add(uri)
 
     async def _step(self, steps: Iterator[list[Diagnostic]], uri: str, is_long: bool) -> list[Diagnostic] | None:
-        """Go on with a check by a step in another thread; the end of a long one is not waited for after a change."""
+        """Return the mistakes of the next step of a check, run in another thread, None after the last.
+
+        The end of a long check is not waited for after a change of the text.
+        """
         step = asyncio.ensure_future(asyncio.to_thread(_next, steps, uri not in self._met))
         while is_long and not (await asyncio.wait([step], timeout=PAUSE))[0]:
             if uri in self._changed:

@@ -24,7 +24,7 @@ _TRIED = {"F": "4", "N": "4", "n": "f"}
 
 @cache
 def shader_names(language: str) -> dict[str, KnownName]:
-    """Return what a language knows, by name."""
+    """Return the names that `cg` or `glsl` has without a declaration."""
     letters, found = _LETTERS[language], dict[str, KnownName]()
     for name, ways in INTRINSICS[language].items():
         spelled = [
@@ -49,7 +49,7 @@ def shader_names(language: str) -> dict[str, KnownName]:
 
 @cache
 def instructions(language: str, name: str) -> str:
-    """Return the instructions that a call of a function becomes in a shader; empty where that is not as simple."""
+    """Return the instructions that a call of a function becomes in a shader; "" for one without floats as result."""
     for way in INTRINSICS[language].get(name, ()):
         for signature in way.signatures:
             result, _, parameters = signature.partition(":")

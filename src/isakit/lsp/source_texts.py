@@ -94,7 +94,7 @@ class SourceText(Text):
         return found
 
     def prepare(self) -> None:
-        """Read what the language knows without a declaration: half a second for CUDA C."""
+        """Collect the names of the language and of included files: half a second for CUDA C."""
         self._known()
         _ = self._included
 
@@ -105,7 +105,7 @@ class SourceText(Text):
         return shader_names(self.language) if self.language in ("cg", "glsl") else c_names(self.language)
 
     def hover(self, line: int, column: int) -> Hover | None:
-        """Return the declaration of a name; of one that the language has, what it becomes, too."""
+        """Return the declaration of a name, and for a function of the language its body or instructions."""
         word = self.names.word_at(line, column)
         if word is None:
             return None
@@ -131,7 +131,7 @@ class SourceText(Text):
         return Hover(text, at, len(word[0]))
 
     def completions(self, line: int, column: int) -> list[Completion]:
-        """Return the members of structures behind a point, else the names that can be used, the language's too."""
+        """Return the members of structures behind a point or an arrow, else the names that can be used here."""
         names = self.names
         offset = names.column(line, column)
         if names.is_inside_comment(offset):
@@ -180,9 +180,9 @@ class SourceText(Text):
             yield []
 
     def _kernels(self) -> Iterator[list[Diagnostic]]:
-        """Compile the kernels of which it is not known that nothing is wrong with them.
+        """Compile the kernels that have not compiled without a mistake before, and yield the mistakes of each step.
 
-        Known are those of the same PTX, except for lines: the chips' part of compiling takes most of the time.
+        They are recognised by their PTX without its line numbers, of which compiling for a chip takes most of the time.
         """
         from isakit.compile.c import compile_c
         from isakit.compile.c.clang import check_c
@@ -210,7 +210,7 @@ class SourceText(Text):
 
 @lru_cache(maxsize=64)
 def _names_of(path: str, changed: int) -> tuple[str, list[_Included]]:
-    """Return the text of a file, as it was when it was `changed`, and the names at its top."""
+    """Return the text of a file and the names at its top; `changed`: when it was written, in ns, for the cache."""
     try:
         text = Path(path).read_text("utf-8", "replace")[:_LONGEST_FILE]
     except OSError:

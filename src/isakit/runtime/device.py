@@ -97,7 +97,7 @@ class Device(LaunchDevice):
         self._at(where, offset).write(data, 0 if isinstance(where, int) else offset)
 
     def read(self, where: BufferOrAddress, dtype: DTypeLike, shape: int | Sequence[int], offset: int = 0) -> Array:
-        """Return a copy of the bytes of a buffer, or from a device address, from byte `offset` on.
+        """Return an array that is a copy of a buffer, or of memory at a device address, from byte `offset` on.
 
         Raises LaunchError as `write`.
         """

@@ -73,7 +73,7 @@ _CYCLES = re.compile(r" \d+ cycles? too early")
 
 
 def _distinct(found: list[Finding]) -> list[Finding]:
-    """Return one of the findings about several paths: the certain one, else the worst."""
+    """Return one finding of those that only differ in their path, the certain one, else the worst; by address."""
     best: dict[tuple[int, str, str], tuple[tuple[bool, int], Finding]] = {}
     for f in found:
         number = _CYCLES.search(f.message)

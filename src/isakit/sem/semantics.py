@@ -43,7 +43,7 @@ def trace_of(form: Form, word: int) -> Trace:
 
 
 def traced(form: Form, word: int, binder: Binder = BINDER) -> Trace:
-    """Return like `trace_of`, but traced anew: for semantics that depend on rules the caller has set.
+    """Return the same as `trace_of`, but traced anew: for semantics that depend on rules the caller has set.
 
     `binder` makes the values of fields.
     """

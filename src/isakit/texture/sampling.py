@@ -191,7 +191,7 @@ class Image:
         return values, weights, 16
 
     def _texel(self, source: int, at: Array, inside: Array | None, reference: Array | None) -> Array:
-        """Return a component of texels, or what its comparison with the reference gives."""
+        """Return a component of texels, or the result of its comparison with the reference."""
         texel = self._component(source, at, inside)
         return texel if reference is None else self._compared(reference, texel)
 

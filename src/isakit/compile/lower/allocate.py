@@ -277,7 +277,7 @@ class Allocation:
 
 @cache
 def _places(start: int, limit: int, size: int, align: int, breaks: tuple[int, ...]) -> int:
-    """Return the registers at which a row of so many may begin, as bits."""
+    """Return the registers at which a row of `size` may begin, as a mask."""
     fitting = (c for c in range(start, limit - size + 1) if c % align == 0)
     return sum(1 << c for c in fitting if not any(c < at < c + size for at in breaks))
 

@@ -152,10 +152,10 @@ class Program(Lowering):
             self._share([v for v in variables if v.role in ("input", "output") and self._interpolated(v)])
 
     def _share(self, variables: list[ShaderVariable]) -> None:
-        """Let variables share texture coordinates where there is not one for each.
+        """Give variables places in shared texture coordinates where there is not one for each.
 
-        Where things are follows from the declarations alone, which both programs have; what is never written is left
-        out only where the others find no place beside it.
+        The places follow from the declarations alone, which both programs have; a variable that is never written is
+        left out only where there is no place for all.
         """
         found = [(leaf, v) for v in variables for leaf in self._leaves(v, checked=False) if leaf.semantic is None]
         free = [s for s in _GENERIC if s not in self.taken]

@@ -250,7 +250,7 @@ def multiply_by_constant(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 # --- products of 32 bits ---------------------------------------------------------------------------------------------
 def narrow(bits: int) -> Callable[[TeslaSelection, Ins], bool]:
-    """Return the test whether both factors have so many bits."""
+    """Return a test that is true of factors that both fit into `bits` bits."""
     above = 0xFFFF_FFFF >> bits
     return lambda s, i: all(zeros >> bits == above for zeros in _narrower_first(i)[2:])
 

@@ -156,7 +156,7 @@ def placed(bank: str, at: int, view: View, reach: Reach) -> list[tuple[int, list
 
 
 def near(bank: str, at: int) -> int:
-    """Return what counts of the place of element 0: numbers of pairs move with the register, channels do not."""
+    """Return what `readable` needs of the place of element 0: it modulo 4 in internal registers, modulo 2 in others."""
     return at % 4 if bank == "i" else at % 2
 
 
@@ -168,7 +168,7 @@ def readable(reach: Reach, bank: str, at: int, channels: tuple[Channel, ...], ty
 
 
 class Reading(NamedTuple):
-    """The registers of a value that an instruction reads: `registers` of them, from `unit` on, and what of them."""
+    """The registers of a value that an instruction reads, `registers` of them from `unit` on, and its view of them."""
 
     unit: int
     registers: int

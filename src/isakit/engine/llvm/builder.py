@@ -207,7 +207,7 @@ class Builder:
         return self.compare("sge", x, y)
 
     def is_nan(self, x: Ref) -> Ref:
-        """Return whether a number of floating point is a NaN."""
+        """Return whether a floating point number is a NaN."""
         return self._value(f"fcmp uno {x.type.text} {x.text}, {x.text}", _flags_of(x.type))
 
     def select(self, condition: Ref, x: Ref, y: Operand) -> Ref:

@@ -75,7 +75,7 @@ the compilation. Kernels below some 100 instructions come out the same; with hal
 
 @cache
 def _limit_splitting() -> None:
-    """Set the option once: options belong to the process."""
+    """Limit how LLVM splits live ranges to `REGION_BUDGET`, once: options belong to the process."""
     if llvm_version() <= NEWEST_LLVM:
         llvm.set_option("isakit", f"-grow-region-complexity-budget={REGION_BUDGET}")
 

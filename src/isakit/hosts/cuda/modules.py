@@ -164,7 +164,7 @@ class ProgramModule:
         return compiled.module
 
     def unload(self) -> None:
-        """Free what the module has on the device; the next use starts from the image again."""
+        """Drop the loaded state of the module; the next use starts from the image again."""
         self._loaded = None
 
     def kernel(self, name: str) -> LoadedKernel:

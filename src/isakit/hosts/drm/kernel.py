@@ -144,7 +144,7 @@ class Client:
         return 0, shown
 
     def mapping(self, payload: bytes) -> tuple[int, bytes]:
-        """Note that the program has mapped bytes of the memory, or no longer has: (status, nothing)."""
+        """Record that the program has mapped bytes of the memory, or unmapped them; return (status, no bytes)."""
         try:
             kind, place, offset, count = protocol.MAPPING.unpack(payload)
         except struct.error:

@@ -44,8 +44,8 @@ class GpuFault(IsakitError):
 class MemoryObject:
     """A buffer: `address` on the card, `size` in bytes, and how the program described it.
 
-    Attributes: `mapped`: the program has it among its own memory, or may have; `changed`: the moment from which on
-    `written` says what was written when, by first byte and the one after the last.
+    Attributes: `mapped`: whether the program has mapped some of it, or may have; `written`: when each range (first
+    byte, byte after the last) was written last, for all writes since the moment `changed`.
     """
 
     handle: int
@@ -69,13 +69,13 @@ class VideoMemory:
 
     Args:
         size: in bytes.
-        mappings_known: `add_mapping` tells what the program maps, and it sees nothing else; else it may see all of it.
+        mappings_known: whether `add_mapping` is called for all that the program maps; if not, it may see everything.
 
     Attributes: `descriptor` of the file, negative for memory of this process only; `objects`: handle -> object.
 
     What was made of its bytes can be kept while they are `unchanged` since a `mark`. The program writes what it has
-    mapped at any time between pushes; engines say what they write. They may `defer` that, and whoever looks at the
-    bytes has it done.
+    mapped at any time between pushes; engines report what they write with `wrote`. They may `defer` a store until
+    somebody looks at the bytes.
     """
 
     def __init__(self, size: int = FILE_BYTES, mappings_known: bool = False) -> None:
@@ -167,7 +167,7 @@ class VideoMemory:
 
     # --- what the program sees ----------------------------------------------------------------------------------------
     def add_mapping(self, place: int, offset: int, count: int) -> None:
-        """Let the program see bytes of the file, at a place of its own memory."""
+        """Record that the program has mapped bytes of the file at `place` of its own memory, and do their stores."""
         self._mappings.append((place, offset, offset + count))
         if len(self._mappings) > MOST_MAPPINGS:  # it may see everything
             offset, count, self.mappings_known = 0, self.size, False
@@ -178,9 +178,9 @@ class VideoMemory:
                 o.mapped = True
 
     def remove_mapping(self, place: int, count: int) -> None:
-        """Note that the program sees a mapping no longer, if all of it is meant; objects count as mapped all the same.
+        """Forget a mapping that the program has unmapped as a whole; a part of one stays.
 
-        What is made where they were is not.
+        Objects in it still count as mapped, those made later in their place do not.
         """
         self._mappings = [m for m in self._mappings if m[0] != place or m[2] - m[1] != count]
 
@@ -192,7 +192,7 @@ class VideoMemory:
         self._all_changed = self._now
 
     def touch_mapped(self) -> None:
-        """Count everything as changed that the program sees: it may have written it."""
+        """Count the bytes that the program has mapped as changed: it may have written them."""
         self._now += 1
         self._mapped_changed = self._now
 
@@ -227,9 +227,9 @@ class VideoMemory:
 
     # --- stores that wait ---------------------------------------------------------------------------------------------
     def defer(self, address: int, count: int, store: Callable[[], None]) -> bool:
-        """Let `store` write bytes at an address when somebody looks at them; returns false if it did so at once.
+        """Defer a store of bytes at an address until somebody looks at them; return False if it was done at once.
 
-        It does where the program sees them, and where another store to some of them waits, which goes first.
+        It is where the program has mapped them, and where another store to some of them waits, which goes first.
         """
         o = self.object_at(address)
         overlapping = any(a < address + count and address < b for a, b in self._deferred.values())
@@ -245,26 +245,26 @@ class VideoMemory:
         return True
 
     def settle(self, address: int, count: int) -> None:
-        """Do what waits to be stored at an address."""
+        """Do the deferred stores that write some of `count` bytes at an address."""
         for store, (start, end) in list(self._deferred.items()):
             if start < address + count and address < end and self._deferred.pop(store, None):
                 store()
 
     def settle_all(self) -> None:
-        """Do everything that waits to be stored."""
+        """Do all deferred stores."""
         while self._deferred:
             self._deferred.popitem()[0]()
 
     # --- accesses -------------------------------------------------------------------------------------------------
     @property
     def bytes(self) -> Array:
-        """All of it, u8."""
+        """The whole memory as u8, deferred stores done."""
         self.settle_all()
         return self._bytes
 
     @property
     def words(self) -> Array:
-        """All of it, u32."""
+        """The whole memory as u32, deferred stores done."""
         return self.bytes.view(np.uint32)
 
     def view(self, address: int, count: int, what: str = "access") -> Array:
@@ -282,7 +282,7 @@ class VideoMemory:
         return np.frombuffer(self.view(address, 4 * count, what).tobytes(), np.uint32)
 
     def write_file(self, offset: int, data: bytes) -> None:
-        """Store bytes as the program does in its mapping, wherever objects are."""
+        """Write bytes at an offset of the file, as the program does through its mapping."""
         self.settle(BASE + offset, len(data))
         self._bytes[offset : offset + len(data)] = np.frombuffer(data, np.uint8)
         self.wrote(BASE + offset, len(data))

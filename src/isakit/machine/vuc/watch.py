@@ -108,7 +108,7 @@ class Watch:
         self._predicates_from = (-2, 0)  # cycle and address of the last instruction that wrote predicates
 
     def step(self) -> Cycle:
-        """Advance by one cycle. Raises what the core raises."""
+        """Advance by one cycle and return what happened in it. Raises what the core raises."""
         core = self.core
         number, pc = core.cycle, core.pc
         stalled = core.waiting and not core.would_wake()

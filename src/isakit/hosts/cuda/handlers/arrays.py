@@ -92,7 +92,7 @@ def array_info(s: Session, handle: int) -> tuple[int, int, int, int, bytes]:
 
 # --- descriptions of the driver: width, height, (depth,) format, components, (flags) --------------------------------
 def _described(kind: str, version: str, layout: str) -> None:
-    """Register what makes and describes arrays of the driver, for one layout of its descriptors."""
+    """Register the handlers that make and describe the driver's arrays, for one layout of descriptors."""
     volume = kind == "Array3D"
 
     @handler(f"cu{kind}Create{version}")

@@ -46,7 +46,7 @@ def _remade(s: Session, number: int, plan: fft.Plan) -> int:
 
 
 def _plans(axes: int) -> None:
-    """Register what makes plans with so many axes of their sizes, kind and, with one axis, the number of transforms."""
+    """Register the handlers that make plans of `axes` axes: of their sizes, a kind and, for one axis, a count."""
 
     def made(given: tuple[int, ...]) -> fft.Plan:
         return _made(given[:axes], *given[axes:])
@@ -140,7 +140,7 @@ def fft_version(s: Session) -> int:
 
 
 def _transform(name: str) -> None:
-    """Register a transform; those between real and complex numbers have one direction."""
+    """Register the handler of a transform; those between real and complex numbers have one direction."""
     kind = name.removeprefix("cufftExec")
 
     @handler(name)

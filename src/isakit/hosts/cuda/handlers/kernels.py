@@ -61,7 +61,10 @@ _MOST_DYNAMIC, _CARVEOUT = 8, 9
 
 @handler("cuFuncSetAttribute")
 def set_attribute(s: Session, handle: int, number: int, value: int) -> None:
-    """Accept attributes that change nothing: dynamic shared memory up to the limit of a block, a cache preference."""
+    """Accept attributes that change nothing: dynamic shared memory a block can have, a preference for the cache.
+
+    Raises CudaError for others.
+    """
     most = attribute(s, _MOST_DYNAMIC, handle)
     good = 0 <= value <= most if number == _MOST_DYNAMIC else -1 <= value <= 100 if number == _CARVEOUT else False
     if not good:

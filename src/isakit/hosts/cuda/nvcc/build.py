@@ -531,7 +531,7 @@ def _library(part: str, folders: Sequence[str]) -> str:
 
 
 def report(got: Compiled, arch: int) -> list[str]:
-    """Report the resources of each kernel in the words of NVIDIA's assembler, which scripts look for."""
+    """Return lines on the resources of each kernel in the words of NVIDIA's assembler, which scripts look for."""
     out: list[str] = []
     for kernel in got.module.kernels.values():
         shared = max(0, (kernel.shared_bytes or 0) - 16)

@@ -180,7 +180,7 @@ class OpenImage:
             self.load(box)
 
     def store(self) -> None:
-        """Have what draws have loaded written back to the card's memory before anybody looks at it."""
+        """Write back to the card's memory: a large image at once, others when somebody looks at their bytes."""
         if self.raw.nbytes > LARGEST_KEPT:
             self._write_back()
         elif self._drawn is not None and not self._deferred:

@@ -73,7 +73,7 @@ class AttributeFormat:
 
 @lru_cache(maxsize=256)
 def attribute_format(word: Word) -> AttributeFormat:
-    """Return what a VERTEX_ARRAY_ATTRIB word says. Raises NotModelled."""
+    """Return the format that a VERTEX_ARRAY_ATTRIB word describes. Raises NotModelled for an unknown one."""
     return AttributeFormat(word)
 
 

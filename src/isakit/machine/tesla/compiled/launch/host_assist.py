@@ -283,7 +283,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def interruptible(work: Callable[[], T], stop: Array, brief: bool = False) -> T:
-    """Run `work` in another thread, while the main one stays free for an interrupt, which sets `stop`.
+    """Return the result of `work`, run in another thread: the main one stays free for an interrupt, which sets `stop`.
 
     `brief`: it is over so soon that an interrupt can wait, and the main thread does it.
     """
