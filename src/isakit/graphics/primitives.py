@@ -15,7 +15,7 @@ import numpy as np
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.graphics.clip import Triangles, clipped, clipped_lines, distances
-from isakit.graphics.draw_state import DrawState, GraphicsChoices, Viewport
+from isakit.graphics.draw_state import DrawState, GraphicsChoices, Multisampling, Viewport
 from isakit.graphics.planes import Corners, LinePlanes, Planes, WordsAtCorners
 from isakit.graphics.raster import (
     SUBPIXEL,
@@ -246,7 +246,7 @@ class Rasterizer:
         if state.smooth_polygons and (state.multisampling is None or not state.multisampling.enabled):
             quads = self._at_all_samples(smooth_triangles(window, filled, self.bounds, self.look_at))
         else:
-            quads = self._sampled(lambda sample: self._rasterize(setup, filled, self.bounds, self.choices.fill, sample))
+            quads = self._covered([setup], filled)
         if state.polygon_stipple is not None and len(quads):
             rows = np.array(state.polygon_stipple, np.uint32)
             x, y = pixels(quads)
@@ -304,6 +304,25 @@ class Rasterizer:
             total = np.maximum(total, o.clamp)
         return np.nan_to_num(total)
 
+    def _covered(self, setups: Sequence[Setup], chosen: Array) -> Quads:
+        """Return coverage of primitives that consist of a triangle of each set-up, at pixels' centres or samples."""
+        m = self.state.multisampling
+        if m is not None and m.enabled:
+            found = [self._at_samples(s, chosen, m) for s in setups]
+            return with_samples([_joined(of_sample) for of_sample in zip(*found, strict=True)])
+        centre = SUBPIXEL // 2, SUBPIXEL // 2
+        found = [self._rasterize(s, chosen, self.bounds, self.choices.fill, centre) for s in setups]
+        return self._at_all_samples(_joined(found))
+
+    def _at_samples(self, setup: Setup, chosen: Array, m: Multisampling) -> list[Quads]:
+        """Return the pixels whose samples triangles cover, sample by sample; all of them are found together."""
+        n, half = len(chosen), SUBPIXEL // 2
+        moves = half - 16 * np.array(m.positions)
+        moved = replace(setup, snapped=(setup.snapped + moves[:, None, None]).reshape(-1, 3, 2))
+        q = self._rasterize(moved, np.tile(chosen, len(moves)), self.bounds, self.choices.fill, (half, half))
+        parts = pairwise(np.searchsorted(q.primitive, n * np.arange(len(moves) + 1)).tolist())
+        return [Quads(q.x[a:b], q.y[a:b], q.covered[a:b], q.primitive[a:b] - k * n) for k, (a, b) in enumerate(parts)]
+
     def _sampled(self, rasterized: Callable[[tuple[int, int]], Quads]) -> Quads:
         """Return coverage at the centre of pixels, or at their samples."""
         m = self.state.multisampling
@@ -359,15 +378,7 @@ class Rasterizer:
         setups = [Setup(half, snapped(half), chosen) for half in halves]
         every = np.concatenate([s.snapped for s in setups], axis=1)
         self.look_at(2 * box_pixels(every.min(axis=1), every.max(axis=1), chosen, self.bounds))
-
-        def covered(sample: tuple[int, int]) -> Quads:
-            found = [self._rasterize(s, chosen, self.bounds, self.choices.fill, sample) for s in setups]
-            x, y, primitive, inside = (
-                np.concatenate(v) for v in zip(*((*pixels(q), q.primitive, q.covered) for q in found), strict=True)
-            )
-            return pixels_in_quads(x[inside], y[inside], np.repeat(primitive[:, None], 4, axis=1)[inside])
-
-        return self._sampled(covered)
+        return self._covered(setups, chosen)
 
     # --- points -------------------------------------------------------------------------------------------------------
     def _points(
@@ -405,6 +416,16 @@ class Rasterizer:
             numbers=numbers,
         )
         return Drawn(corners, quads)
+
+
+def _joined(parts: Sequence[Quads]) -> Quads:
+    """Join the quads of parts of the same primitives."""
+    if len(parts) == 1:
+        return parts[0]
+    x, y, primitive, inside = (
+        np.concatenate(v) for v in zip(*((*pixels(q), q.primitive, q.covered) for q in parts), strict=True)
+    )
+    return pixels_in_quads(x[inside], y[inside], np.repeat(primitive[:, None], 4, axis=1)[inside])
 
 
 def _turns(number: Array, front: Array) -> Array:
