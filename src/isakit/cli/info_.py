@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -150,6 +150,7 @@ OUTPUT = Output("info", 1, lambda: list[ProgramFile | EmbeddedPtx | GlCaptureFil
 Examples:
   isakit info kernel.cubin
   isakit info --block 16,16 kernel.cubin
+  isakit info --check *.gxp
   isakit info frame.glc""",
 )
 @isa_option()
@@ -167,8 +168,8 @@ Examples:
     default=0,
     help="With --block: shared memory that launches add, in bytes.",
 )
-@click.option("--check", is_flag=True, help="Look at a shader as a strict loader does; exit status 3 if it complains.")
-@click.argument("file", metavar="FILE|-")
+@click.option("--check", is_flag=True, help="Look at shaders as a strict loader does; exit status 3 if it complains.")
+@click.argument("files", metavar="FILE...|-", nargs=-1, required=True)
 def command(
     isa_name: str | None,
     variant: str | None,
@@ -176,30 +177,45 @@ def command(
     block: tuple[int, ...] | None,
     shared: int,
     check: bool,
-    file: str,
+    files: tuple[str, ...],
 ) -> None:
-    """Show kernels, registers, memory, parameters and occupancy of a program file, or the contents of a GL capture."""
+    """Show kernels, registers, memory, parameters and occupancy of program files, or the contents of GL captures."""
     from isakit.cli.replay_ import is_gl
     from isakit.programs.reading import load_all
 
-    if is_gl(Path(file)):
-        _capture(Path(file), as_json)
-        return
     threads = None if block is None else _threads(block)
-    data = read_bytes(file)
-    modules = load_all(data, **named_code(isa_name, variant), path=shown(file))
-    texts = _ptx_texts(data)
-    found = [_complaints(m) if check else None for m in modules]
+    code = named_code(isa_name, variant)
+    records: list[ProgramFile | EmbeddedPtx | GlCaptureFile] = []
+    complained = False
+    for file in files:
+        if is_gl(Path(file)):
+            capture = _capture(Path(file))
+            records.append(capture)
+            if not as_json:
+                _show_capture(capture)
+            continue
+        data = read_bytes(file)
+        modules = load_all(data, **code, path=shown(file))
+        texts = _ptx_texts(data)
+        found = [_complaints(m) if check else None for m in modules]
+        complained |= any(found)
+        if as_json:
+            records += [_file(m, threads, shared, said) for m, said in zip(modules, found, strict=True)]
+            records += texts
+        elif check:
+            for m, said in zip(modules, found, strict=True):
+                for line in said or ["nothing to complain about"]:
+                    _line(f"{m.path or '<stdin>'}: {line}")
+        else:
+            _show_file(modules, texts, threads, shared)
     if as_json:
-        echo_json([*(_file(m, threads, shared, said) for m, said in zip(modules, found, strict=True)), *texts])
-    elif check:
-        for m, said in zip(modules, found, strict=True):
-            for line in said or ["nothing to complain about"]:
-                _line(f"{m.path or '<stdin>'}: {line}")
-    if any(found):
+        echo_json(records)
+    if complained:
         click.get_current_context().exit(NO)
-    if as_json or check:
-        return
+
+
+def _show_file(modules: Sequence[Module], texts: Sequence[EmbeddedPtx], threads: int | None, shared: int) -> None:
+    """Print what a file holds: its programs, and the PTX texts beside them."""
     for m in modules:
         _show(m)
         if threads is not None:
@@ -212,18 +228,21 @@ def command(
             _line(f"  {name}")
 
 
-def _capture(path: Path, as_json: bool) -> None:
-    """Show what a capture of a GL program holds."""
+def _capture(path: Path) -> GlCaptureFile:
+    """Return what a capture of a GL program holds. Raises FormatError for a damaged one."""
     from isakit.hosts.drm.capture import contents
     from isakit.hosts.drm.chips import CHIPS
 
     c = contents(path)
     chip = CHIPS[c.chip].name if c.chip in CHIPS else f"{c.chip:#x}"
-    if as_json:
-        echo_json([GlCaptureFile("gl capture", shown(str(path)), chip, c.memory_bytes, c.written_bytes, c.channels,
-                                 c.pushes, list(c.classes))])  # fmt: skip
-        return
-    _line(f"{shown(str(path))}: capture of a GL program on {chip}")
+    return GlCaptureFile(
+        "gl capture", shown(str(path)), chip, c.memory_bytes, c.written_bytes, c.channels, c.pushes, list(c.classes)
+    )
+
+
+def _show_capture(c: GlCaptureFile) -> None:
+    """Print what a capture of a GL program holds."""
+    _line(f"{c.path}: capture of a GL program on {c.chip}")
     _line(f"memory: {c.memory_bytes} bytes in use at most, {c.written_bytes} written by the program")
     _line(f"commands: {c.pushes} pushes on {c.channels} channel{'s' * (c.channels != 1)}")
     _line(f"engine objects: {', '.join(f'{n:#06x}' for n in c.classes)}")

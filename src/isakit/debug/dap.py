@@ -19,6 +19,7 @@ from contextlib import suppress
 from typing import Any, BinaryIO, Protocol, cast
 
 from isakit.debug import groups, loopback, source_views
+from isakit.debug.panes import source_label
 from isakit.debug.session import Session
 from isakit.debug.source_variables import whole_name
 from isakit.debug.sources import SourcePlace, Sources
@@ -278,7 +279,7 @@ class Adapter:
         places = [] if here is None else [here]
         places += [f.address for f in session.frames() if "call" in f.kind]
         frames = [
-            {"id": k + 1, "name": session.label_at(a) or hex(a), "instructionPointerReference": hex(a),
+            {"id": k + 1, "name": source_label(session, a) or hex(a), "instructionPointerReference": hex(a),
              **self._line(self.sources.at(a))}
             for k, a in enumerate(places)
         ]  # fmt: skip

@@ -82,6 +82,16 @@ def registers(session: SessionView, before: Mapping[str, int] | None = None) -> 
     return ["".join(f"{x:<{width}}" for x in shown[k : k + per_line]).rstrip() for k in range(0, len(shown), per_line)]
 
 
+def source_label(session: SessionView, address: int) -> str:
+    """Return the label at or before an address and the distance, by its name in C++ source: `saxpy+0x18`."""
+    symbol, plus, distance = session.label_at(address).partition("+")
+    if symbol.startswith("_Z"):
+        from isakit.compile.ptx.syntax import source_name  # which loads the front end of PTX
+
+        symbol = source_name(symbol)
+    return f"{symbol}{plus}{distance}"
+
+
 def stack(session: SessionView) -> list[str]:
     """Show the focused thread's stack, innermost entry first, with what the entries mean."""
     frames = session.frames()

@@ -7,7 +7,7 @@ import struct
 from typing import NamedTuple
 
 from isakit.debug.expressions import TYPES, Number
-from isakit.debug.panes import cut
+from isakit.debug.panes import cut, source_label
 from isakit.debug.session_view import SessionView
 from isakit.debug.source_variables import ELEMENTS, OPTIMISED_OUT, SHARED, SourceVariable
 from isakit.debug.sources import SourcePlace, Sources
@@ -141,7 +141,9 @@ def backtrace(session: SessionView, sources: Sources) -> list[str]:
     if here is None:
         return ["the thread has ended"]
     places = [here, *(f.address for f in session.frames() if "call" in f.kind)]
-    return [cut(f"#{k:<2} {a:#06x} in {session.label_at(a) or '??'}{_at(sources.at(a))}") for k, a in enumerate(places)]
+    return [
+        cut(f"#{k:<2} {a:#06x} in {source_label(session, a) or '??'}{_at(sources.at(a))}") for k, a in enumerate(places)
+    ]
 
 
 def _at(place: SourcePlace | None) -> str:

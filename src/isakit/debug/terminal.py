@@ -123,7 +123,7 @@ class Commands:
         i = session.instruction
         if i is not None:
             thread = session.target.thread(session.focus)
-            where = session.label_at(i.address)
+            where = panes.source_label(session, i.address)
             lines.append(panes.cut(f"{thread.name}  {i.address:04x} {f'<{where}> ' if where else ''}{i.text}"))
             if said := panes.source_line(session, i.address):
                 lines.append(panes.cut(f"  {said}"))

@@ -331,12 +331,13 @@ class BoundShader:
         for name in values:
             if name not in known and not _INTERPOLATED.fullmatch(name):
                 raise LaunchError(f"the shader has no varying {name!r}; it has {', '.join(sorted(known)) or 'none'}")
+        missing = {i.name: i.components for i in inputs if i.name not in values}
+        if missing:
+            raise LaunchError(_ask_for(missing))
         out: Inputs = []
         if facing is not None and self.code.extent["g"]:
             out.append(("g", layout.BACK_FACING, (grid.rows(facing, 1) != 0).astype(np.uint32)))
         for i in inputs:
-            if i.name not in values:
-                raise LaunchError(f"the varying {i.name!r} is missing")
             rows = grid.rows(values[i.name], i.components)
             if i.texture is None:
                 out.append(("pa", i.register, layout.to_words(rows, i.ty)[:, : i.words]))
@@ -348,7 +349,13 @@ class BoundShader:
         """Return the registers of a texel that is fetched before the program, its level by the neighbours' places."""
         texture = self.units.get(i.texture or 0)
         if texture is None:
-            raise LaunchError(f"no texture for unit {i.texture}")
+            named = next(
+                (p.name for p in self.gxp.parameters if p.category == SAMPLER and p.resource_index == i.texture), ""
+            )
+            raise LaunchError(
+                f"no texture for unit {i.texture}"
+                + (f", the sampler {named!r} (on the command line --texture {named}=FILE)" if named else "")
+            )
         at = rows.astype(np.float32)
         if isinstance(texture, (Cube, Volume)):
             if at.shape[1] < 3:
@@ -390,6 +397,16 @@ class BoundShader:
 
 # What a vertex program can hand on; a fragment program need not look at all of it.
 _INTERPOLATED = re.compile(r"position|texcoord\d|color[01]|fog|pointsize|clip\d|spritecoord")
+
+
+def _ask_for(missing: Mapping[str, int]) -> str:
+    """Return a message that asks for varyings, by name and number of components, and says how to give one."""
+    names = ", ".join(f"{name!r} of {count} number{'s' * (count != 1)}" for name, count in missing.items())
+    name, count = next(iter(missing.items()))
+    return (
+        f"missing varyings: {names}; give each by name, a row for every pixel "
+        f"(on the command line --arg {name}=ramp:f32:64x{count}, or in:FILE.npy)"
+    )
 
 
 def _canonical(name: str) -> str:

@@ -132,6 +132,7 @@ class Stepping:
 
     def state(self) -> JsonObject:
         """Return everything the page shows but memory."""
+        from isakit.debug.panes import source_label
         from isakit.debug.source_views import variables
         from isakit.machine.pictures import ROW, rows
 
@@ -145,7 +146,7 @@ class Stepping:
         return {
             **s.stop.as_json(), "finished": s.finished, "focus": s.focus,
             "focus_name": s.target.thread(s.focus).name if there else "", "instruction": None if i is None else i.text,
-            "place": "" if s.address is None else s.label_at(s.address), "address": s.address,
+            "place": "" if s.address is None else source_label(s, s.address), "address": s.address,
             "unit": s.execution.unit, "compiled": getattr(s.execution, "compiled", False),
             "rows": [r._asdict() for r in rows(s.target, most=THREADS // ROW)],
             "registers": {n: f"{v:#x}" for n, v in registers.items()}, "changed": changed,

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import isakit
+from isakit.compile import compile_ptx
 from isakit.debug.expressions import ExpressionError
 from isakit.debug.session import Session
+from isakit.debug.terminal import Commands
 from isakit.errors import LaunchError, NotModelled
 from support.runners import debugging
 from support.runners.debugging import REDUCTION
@@ -383,3 +385,13 @@ def test_arrays_that_were_passed_are_brought_up_to_date_when_asked() -> None:
     session.cont()
     session.publish()
     assert out.tolist() == [7]
+
+
+def test_places_are_shown_with_the_name_of_the_source_and_labels_keep_the_symbol() -> None:
+    ptx = ".version 1.4\n.target sm_13\n.entry _Z5saxpyifPKfPf() { bar.sync 0; bar.sync 0; exit; }\n"
+    kernel = isakit.Device("gt200").load(compile_ptx(ptx).module)["_Z5saxpyifPKfPf"]
+    session = Session(kernel.machine(1, 1, ()), kernel.info.program)
+    say = Commands(session).run
+    assert " in saxpy" in say("bt").lines[0]
+    assert any("<saxpy+0x" in line for line in say("si").lines)
+    assert session.label_at(0) == "_Z5saxpyifPKfPf"

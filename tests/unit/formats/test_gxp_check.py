@@ -65,6 +65,9 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     good.write_bytes(made.data)
     bad.write_bytes(write_gxp(dataclasses.replace(made.shader.file, layout=[], phase_count=2)))
     assert command_line.run("info", "--check", str(good)).output == f"{good}: nothing to complain about\n"
+    both = CliRunner().invoke(app, ["info", "--check", str(bad), str(good)])
+    assert (both.exit_code, len(both.output.splitlines())) == (3, 2)
+    assert f"{good}: nothing to complain about" in both.output
     said = "the primary program has 1 phases, and the header says 2"
     plain, data = (CliRunner().invoke(app, ["info", "--check", *more, str(bad)]) for more in ([], ["--json"]))
     assert (plain.exit_code, plain.output) == (3, f"{bad}: {said}\n")

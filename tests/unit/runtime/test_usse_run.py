@@ -215,6 +215,22 @@ def test_wrong_inputs_are_named():
             usse.run(sh, **arguments)
 
 
+def test_all_missing_varyings_are_asked_for_with_their_sizes_and_how_to_give_them():
+    inputs = (texcoord(2), texcoord(1, 3))
+    sh = fragment("nop", varyings=FragmentVaryings(output_type=F32, output_components=4, inputs=inputs))
+    wanted = r"'texcoord0' of 2 numbers, 'texcoord3' of 1 number; .*--arg texcoord0=ramp:f32:64x2"
+    with pytest.raises(LaunchError, match=wanted):
+        usse.run(sh)
+
+
+def test_a_missing_texture_is_asked_for_by_the_name_of_its_sampler():
+    pre = AttributeDescriptor(0xF000 | 0x100, 0, 3 << 6, 3 << 4)
+    sh = fragment("nop", parameters=[GxpParameter("image", SAMPLER, F32, 4, 0, 0, 0, 1, 0)],
+                  varyings=FragmentVaryings(output_type=F32, output_components=4, inputs=(pre,)))  # fmt: skip
+    with pytest.raises(LaunchError, match=r"the sampler 'image' .*--texture image=FILE"):
+        usse.run(sh, varyings={"texcoord0": [[0.75, 0.25]]})
+
+
 @pytest.mark.parametrize(
     "value", [[[1j, 2, 3, 4]], np.zeros((1, 4), "M8[s]"), [["1", "2", "3", "4"]], [{}], [[1, 2], [3]], None]
 )
