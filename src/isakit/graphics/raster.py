@@ -239,11 +239,13 @@ def in_order(found: list[Quads]) -> Quads:
         return Quads(none, none, np.zeros((0, 4), bool), none)
     primitive = np.concatenate([f.primitive for f in found])
     order = np.argsort(primitive, kind="stable")
+    shares = [f.shares for f in found if f.shares is not None]
     return Quads(
         np.concatenate([f.x for f in found])[order],
         np.concatenate([f.y for f in found])[order],
         np.concatenate([f.covered for f in found])[order],
         primitive[order],
+        shares=np.concatenate(shares)[order] if shares else None,
     )
 
 

@@ -11,14 +11,14 @@ from collections.abc import Callable
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.graphics.raster import Bounds, Quads, Stipple, members, pixels_in_quads
+from isakit.graphics.raster import Bounds, Quads, Stipple, in_order, kept_pixels, members, pixels_in_quads
 
 LEAST = 1 / 512
 """Pixels with a smaller share, which 8 bits cannot show, have no fragment."""
 _COLUMNS = 16
 """Columns of a pixel whose heights make the area that a disc or a triangle has of it."""
-_TOGETHER = 1 << 18
-"""Pixels of triangles that are looked at together."""
+_TOGETHER = 1 << 16
+"""Quads of triangles that are looked at together."""
 
 
 def smooth_lines(
@@ -99,16 +99,29 @@ def smooth_triangles(corners: Array, chosen: Array, bounds: Bounds, look_at: Cal
     """
     low = np.clip(np.floor(corners.min(axis=1)), bounds[:2], bounds[2:]).astype(np.int64)
     high = np.clip(np.ceil(corners.max(axis=1)), bounds[:2], bounds[2:]).astype(np.int64)
-    across, down = (np.where(chosen, high[:, k] - low[:, k], 0) for k in (0, 1))
-    look_at(int((across * down).sum()))
     side = np.roll(corners, -1, axis=1) - corners
     turn = np.sign(side[:, 0, 0] * side[:, 1, 1] - side[:, 0, 1] * side[:, 1, 0])[:, None]
+    chosen = chosen & (turn[:, 0] != 0)  # what has an area where its corners are snapped may have none
+    look_at(int(np.where(chosen, (high - low).prod(axis=1), 0).sum()))
     edges = _Edges(corners[..., 0], corners[..., 1], -turn * side[..., 1], turn * side[..., 0])
-    number, place = members(across * down)
-    x, y = low[number, 0] + place % np.maximum(across, 1)[number], low[number, 1] + place // across[number]
-    parts = [slice(start, start + _TOGETHER) for start in range(0, len(number), _TOGETHER)]
-    shares = [edges.shares(x[some], y[some], number[some]) for some in parts]
-    return _with_shares(x, y, number, np.concatenate([np.zeros(0), *shares]))
+    first = low >> 1  # in quads, which are looked at some at a time: triangles may be as large as targets
+    across, down = ((high + 1 >> 1) - first).T
+    counts = np.where(chosen, across * down, 0)
+    ends = np.cumsum(counts)
+    total = int(counts.sum())
+    parts: list[Quads] = []
+    for start in range(0, total, _TOGETHER):
+        index = np.arange(start, min(start + _TOGETHER, total))
+        number = np.searchsorted(ends, index, side="right")
+        place = index - (ends - counts)[number]
+        x, y = 2 * (first[number, 0] + place % across[number]), 2 * (first[number, 1] + place // across[number])
+        pixel_x, pixel_y = x[:, None] + (0, 1, 0, 1), y[:, None] + (0, 0, 1, 1)
+        shares = edges.shares(pixel_x.ravel(), pixel_y.ravel(), np.repeat(number, 4)).reshape(-1, 4)
+        within = (pixel_x >= bounds[0]) & (pixel_y >= bounds[1]) & (pixel_x < bounds[2]) & (pixel_y < bounds[3])
+        covered = within & (shares >= LEAST)
+        shares = np.where(covered, np.minimum(shares, 1), 0).astype(np.float32)
+        parts.append(kept_pixels(Quads(x, y, covered, number, shares=shares), covered))
+    return in_order(parts)
 
 
 class _Edges:

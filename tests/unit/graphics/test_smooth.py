@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from isakit.graphics import smooth
 from isakit.graphics.draw_state import DrawState, Multisampling
 from isakit.graphics.raster import Quads, pixels
 from isakit.graphics.smooth import smooth_lines, smooth_points, smooth_triangles
@@ -181,6 +182,24 @@ def test_triangles_are_smooth(engine: str) -> None:
     assert found[10, 5] == 1
     plain = drawn(DrawState(), "triangles", corners, engine=engine)[..., 3]
     assert set(plain.ravel().tolist()) == {0, 1}
+
+
+def test_a_triangle_without_an_area_is_not_drawn_where_snapped_corners_have_one() -> None:
+    corners = np.array([[0.0, 0.0], [5.1, 10.2], [10.2, 20.4]])
+    assert not drawn(DrawState(smooth_polygons=True), "triangles", corners)[..., 3].any()
+
+
+def test_large_smooth_triangles_are_looked_at_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    corners = np.random.default_rng(2).uniform(-5, 45, (9, 3, 2))
+    chosen, bounds = np.arange(9) != 4, (3, 2, 37, 38)
+    whole = smooth_triangles(corners, chosen, bounds, lambda pixels: None)
+    monkeypatch.setattr(smooth, "_TOGETHER", 7)
+    parts = smooth_triangles(corners, chosen, bounds, lambda pixels: None)
+    assert whole.shares is not None
+    assert parts.shares is not None
+    assert len(whole)
+    assert np.array_equal(whole.shares, parts.shares)
+    assert all((getattr(whole, n) == getattr(parts, n)).all() for n in ("x", "y", "covered", "primitive"))
 
 
 def test_a_stipple_runs_along_a_smooth_line() -> None:
