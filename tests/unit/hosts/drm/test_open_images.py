@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from isakit.graphics.color_formats import NAMED
 from isakit.graphics.raster import Bounds
-from isakit.hosts.drm.engines import images
+from isakit.hosts.drm.engines import framebuffer, images
 from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, OpenColor, OpenImages, unpacked
 from isakit.hosts.drm.engines.images import Images
 from isakit.hosts.drm.memory import BASE, MOST_DEFERRED, GpuFault, VideoMemory
@@ -302,3 +304,19 @@ def test_a_texture_is_read_again_only_after_something_has_written_it() -> None:
     same = images.texture(words)
     memory.touch()
     assert images.texture(words) is same  # the bytes are as they were
+
+
+@pytest.mark.parametrize("largest", [1 << 24, WIDTH * HEIGHT * 4])
+def test_of_targets_of_one_draw_in_the_same_memory_the_last_one_is_seen(
+    largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(framebuffer, "LARGEST_KEPT", largest)
+    s, targets = surface(4, 0, 1, mappings_known=True), OpenImages()
+    images = [ColorImage(replace(s, rows=h), NAMED["rgba8"], WIDTH, h, 0, False) for h in (HEIGHT // 2, HEIGHT)]
+    opened = [targets.open_color(image, 0) for image in images]
+    for value, image, o in zip((7, 9), images, opened, strict=True):
+        o.target.load((0, 0, WIDTH, 8))
+        o.target.pixels[:8] = value
+        o.store()
+        targets.keep(image, 0, o)
+    assert (s.read()[:8, : 4 * WIDTH] == 9).all()

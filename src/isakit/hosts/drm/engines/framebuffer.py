@@ -181,10 +181,11 @@ class OpenImage:
 
     def store(self) -> None:
         """Write back to the card's memory: a large image at once, others when somebody looks at their bytes."""
+        s = self.surface
         if self.raw.nbytes > LARGEST_KEPT:
+            s.memory.settle(s.address, s.span)  # other targets of this draw go first
             self._write_back()
         elif self._drawn is not None and not self._deferred:
-            s = self.surface
             self._deferred = True
             self._deferred = s.memory.defer(s.address, s.span, self._write_back)
 
