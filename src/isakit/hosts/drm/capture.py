@@ -110,6 +110,7 @@ class Recorder:
 
 def _pages(memory: VideoMemory) -> Iterator[tuple[int, int]]:
     """Yield (page, digest) of all pages of live objects that are not all zero."""
+    everything = memory.bytes  # with what waited to be stored, before pages are looked for
     for o in sorted(memory.objects.values(), key=lambda o: o.offset):
         at, end = o.offset, o.offset + o.size
         while at < end:
@@ -120,7 +121,7 @@ def _pages(memory: VideoMemory) -> Iterator[tuple[int, int]]:
             if at >= end:
                 break
             stop = min(os.lseek(memory.descriptor, at, os.SEEK_HOLE), end)
-            block = memory.bytes[at : at + (stop - at) // PAGE * PAGE].reshape(-1, PAGE)
+            block = everything[at : at + (stop - at) // PAGE * PAGE].reshape(-1, PAGE)
             some = np.flatnonzero(block.any(axis=1))
             first = at // PAGE
             for k in some.tolist():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from isakit.graphics.color_formats import NAMED
 from isakit.graphics.raster import Bounds
+from isakit.hosts.drm.capture import Recorder, read
 from isakit.hosts.drm.engines import framebuffer, images
 from isakit.hosts.drm.engines.framebuffer import ColorImage, DepthImage, OpenColor, OpenImages, unpacked
 from isakit.hosts.drm.engines.images import Images
@@ -320,3 +322,20 @@ def test_of_targets_of_one_draw_in_the_same_memory_the_last_one_is_seen(
         o.store()
         targets.keep(image, 0, o)
     assert (s.read()[:8, : 4 * WIDTH] == 9).all()
+
+
+def test_a_capture_does_not_take_a_store_that_waited_for_the_programs(tmp_path: Path) -> None:
+    memory = VideoMemory(1 << 20, mappings_known=True)
+    target, other = memory.allocate(1 << 16, 1), memory.allocate(1 << 16, 1)
+    memory.view(other.address, 4)[:] = 1  # the pages of the target are holes
+    recorder = Recorder(tmp_path / "a.glc", 0xA0)
+    recorder.push(1, [], memory)
+
+    def store() -> None:
+        memory.view(target.address, 4)[:] = 5
+
+    assert memory.defer(target.address, 4, store)
+    recorder.settled(memory)
+    recorder.push(1, [], memory)
+    recorder.close()
+    assert [r.numbers[0] for r in read(tmp_path / "a.glc")[1] if r.kind == "write"] == [other.offset]
