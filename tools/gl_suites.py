@@ -13,6 +13,7 @@ many pass of those that pass in the second file, and names the others. See docs/
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import hashlib
 import http.server
@@ -45,6 +46,8 @@ PAGES_OF_A_BROWSER = 20
 CASE = re.compile(r"^Test case '(?P<name>[^']+)'\.\.")
 STATUS = re.compile(r"^  (?P<status>[A-Z]\w+) \((?P<details>.*)\)$")
 """Of dEQP's output: a case begins, and has ended."""
+LONGEST = 1 << 20
+"""Bytes of a line that are looked at together."""
 
 
 # --- results ----------------------------------------------------------------------------------------------------------
@@ -54,14 +57,15 @@ def in_order(names: list[str]) -> list[str]:
 
 
 def results_in(path: Path) -> dict[str, dict[str, Any]]:
-    """Return the results of a file by name; a line that was cut off is none."""
+    """Return the results of a file by name; a line that was cut off, or is something else, is none."""
     out: dict[str, dict[str, Any]] = {}
-    for line in path.read_text("utf-8").splitlines() if path.exists() else ():
+    for line in path.read_bytes().splitlines() if path.exists() else ():
         try:
             found = json.loads(line)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             continue
-        out[found["name"]] = found
+        if isinstance(found, dict) and all(isinstance(found.get(k), str) for k in ("name", "status", "details")):
+            out[found["name"]] = found
     return out
 
 
@@ -182,8 +186,10 @@ def webgl(o: argparse.Namespace) -> None:
 def run_cases(command: list[str], cases: list[str], limit: float) -> Iterator[tuple[str, str, float, str]]:
     """Yield (case, status, seconds, details) of the cases of one process, until it has ended.
 
-    A case with which it ends, or which says nothing for `limit` seconds, has crashed or hung; those behind it are left.
+    A case with which it ends, or which has not ended after `limit` seconds, has crashed or hung; those behind it are
+    left. What the process says of others, or says again, does not count.
     """
+    wanted = set(cases)
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as listing:
         listing.write("\n".join(cases) + "\n")
         listing.flush()
@@ -196,10 +202,13 @@ def run_cases(command: list[str], cases: list[str], limit: float) -> Iterator[tu
             selector.register(program.stdout, selectors.EVENT_READ)
             for line in _lines(program, selector, limit):
                 if case := CASE.match(line):
-                    running, began = case["name"], time.monotonic()
+                    running, began = case["name"] if case["name"] in wanted else "", time.monotonic()
                 elif (status := STATUS.match(line)) and running:
                     yield running, status["status"], time.monotonic() - began, status["details"]
-                    running = ""
+                    wanted.discard(running)
+                    running, began = "", time.monotonic()
+                elif time.monotonic() - began > limit:
+                    break
         hung = program.poll() is None
         program.kill()
         program.wait()
@@ -209,15 +218,18 @@ def run_cases(command: list[str], cases: list[str], limit: float) -> Iterator[tu
 
 
 def _lines(program: subprocess.Popen[bytes], selector: selectors.BaseSelector, limit: float) -> Iterator[str]:
-    """Yield the lines of a program until it ends, or says nothing for `limit` seconds."""
+    """Yield the lines of a program, parts of very long ones, until it ends or says nothing for `limit` seconds."""
     assert program.stdout is not None
     rest = b""
     while selector.select(limit):
         got = os.read(program.stdout.fileno(), 1 << 16)
         if not got:
-            program.wait()
+            with contextlib.suppress(subprocess.TimeoutExpired):  # it says no more, but is there
+                program.wait(limit)
             return
         *whole, rest = (rest + got).split(b"\n")
+        if len(rest) > LONGEST:
+            whole, rest = [*whole, rest], b""
         yield from (line.decode(errors="replace") for line in whole)
 
 

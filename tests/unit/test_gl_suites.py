@@ -106,3 +106,42 @@ def test_lists_name_pages_and_lists(suites: ModuleType, tmp_path: Path) -> None:
     found = list(suites.listed(tmp_path, "two/00_test_list.txt", 2))
     assert found == ["two/one.html", "two/sub/a.html", "two/other/b.html"]
     assert "two/sub/old.html" in suites.listed(tmp_path, "two/00_test_list.txt", 1)
+
+
+HOSTILE = """
+import os, sys, time
+first, second, *_ = open(sys.argv[-1].partition("=")[2]).read().split()
+say = lambda text: os.write(1, text.encode("utf-8", "surrogateescape"))
+say("Test case 'other'..\\n  Pass (of another one)\\n" + "x" * 100_000 + "\\udcff\\n  Pass (of none)\\n")
+if first.endswith(".0"): sys.exit()
+say(f"Test case '{first}'..\\n  Pass (\u00e9\\u2028)\\nTest case '{first}'..\\n  Fail (again)\\n")
+say(f"Test case '{second}'..\\n")
+if first.endswith(".2"): os.close(1), time.sleep(60)
+while True: say("busy" + chr(10) * (first.endswith(".1")))
+"""
+
+
+def test_what_a_program_says_of_other_cases_does_not_keep_a_run_from_its_end(
+    suites: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program, cases, out = tmp_path / "program.py", tmp_path / "cases.txt", tmp_path / "out.jsonl"
+    program.write_text(HOSTILE)
+    monkeypatch.setattr(suites.subprocess, "Popen", _through_python(suites.subprocess.Popen))
+    found = suites.run_cases([str(program)], ["a.0", "b"], 1.0)
+    assert list(found) == []
+    for first in ("a.1", "a.2", "a.3"):
+        found = [(name, status) for name, status, *_ in suites.run_cases([str(program)], [first, "b"], 0.5)]
+        assert found == [(first, "Pass"), ("b", "timeout")]
+    cases.write_text("a.0\nb.0\na.0\n")
+    run(suites, monkeypatch, "deqp", program, "--cases", cases, "-o", out, "--limit", "3")
+    assert {n: r["status"] for n, r in suites.results_in(out).items()} == {"a.0": "crash", "b.0": "crash"}
+
+
+def test_a_line_that_is_no_result_is_left_out(suites: ModuleType, tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    good = b'{"name": "a", "status": "Pass", "seconds": 1, "details": ""}'
+    path.write_bytes(
+        b'\xff\xfe\n5\n[]\nnull\n{"name": 3}\n{"name": "b"}\n{"name": []}\n' + b"[" * 99_999 + b"\n" + good
+    )
+    assert [*suites.results_in(path)] == ["a"]
+    assert "| all | 1 | 1 | 0 | 0 |" in suites.table(path, path, 2)
