@@ -87,6 +87,9 @@ int main(void)
     void *anything = mmap(NULL, 0x1000, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(anything != MAP_FAILED && munmap(anything, 0x1000) == 0);
     CHECK(mmap(NULL, 0, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == EINVAL);
+    void *grown = mmap(NULL, 0x1000, PROT_READ, MAP_SHARED, fd, (off_t)new.map_handle);
+    CHECK(grown != MAP_FAILED && (grown = mremap(grown, 0x1000, 0x20000, MREMAP_MAYMOVE)) != MAP_FAILED);
+    CHECK(*(uint32_t *)grown == 0x12345678);
     CHECK(ioctl(fd, GEM_NEW, NULL) == -1 && errno == EFAULT);
     CHECK(ioctl(fd, _IOWR('d', 0x99, uint64_t), text) == -1 && errno == EINVAL);
     CHECK(ioctl(fd, _IOWR('x', 0x80, uint64_t), text) == -1 && errno == ENOTTY);

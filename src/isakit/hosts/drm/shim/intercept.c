@@ -120,12 +120,13 @@ int ioctl(int fd, unsigned long request, ...)
 
 /* --- mmap --------------------------------------------------------------------------------------------------------- */
 enum { MOST_MAPPINGS = 4096 };
+#define EVERYTHING ((size_t)1 << 40)
 static struct {
     void *address;
     size_t length;
 } mappings[MOST_MAPPINGS]; /* those of the node, of which the simulator is told when they end; of further ones not */
 static int mapping_count;
-static pthread_mutex_t mapping_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t mapping_lock = PTHREAD_MUTEX_INITIALIZER, listings = PTHREAD_MUTEX_INITIALIZER;
 
 /* System calls: dlsym may itself map memory. */
 static void *mapped(void *address, size_t length, int protection, int flags, int fd, off_t offset)
@@ -171,6 +172,40 @@ int munmap(void *address, size_t length)
     if (found) /* before somebody else gets the address */
         session_mapped(0, address, 0, length);
     return (int)syscall(SYS_munmap, address, length);
+}
+
+/* Mappings of the node that grow or are doubled may show anything from then on. */
+void *mremap(void *address, size_t before, size_t after, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    void *wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void *) : NULL;
+    va_end(arguments);
+    int found = 0;
+    pthread_mutex_lock(&mapping_lock);
+    for (int i = 0; i < mapping_count && !found; i++)
+        found = (uintptr_t)address - (uintptr_t)mappings[i].address < mappings[i].length;
+    pthread_mutex_unlock(&mapping_lock);
+    int error = found ? session_mapped(1, NULL, 0, EVERYTHING) : 0;
+    if (error != 0) {
+        failed(error);
+        return MAP_FAILED;
+    }
+    return (void *)syscall(SYS_mremap, address, before, after, flags, wanted);
+}
+
+/* A child has none of its parent's threads, one of which may hold a lock, and sees what its own session maps. */
+static void forked(void)
+{
+    pthread_mutex_init(&mapping_lock, NULL);
+    pthread_mutex_init(&listings, NULL);
+    mapping_count = 0;
+    session_forked();
+}
+
+__attribute__((constructor)) static void loaded(void)
+{
+    pthread_atfork(NULL, NULL, forked);
 }
 
 /* --- stat; before version 2.33 of the C library these were called __xstat and so on ------------------------------ */
@@ -248,7 +283,6 @@ int access(const char *path, int mode)
 
 /* --- /dev/dri as a directory with one entry ------------------------------------------------------------------------ */
 enum { MOST_LISTINGS = 16 };
-static pthread_mutex_t listings = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     DIR *stream;
     int read;

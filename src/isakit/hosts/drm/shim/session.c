@@ -152,6 +152,11 @@ static void forget_parent(void)
     }
 }
 
+void session_forked(void)
+{
+    pthread_mutex_init(&lock, NULL);
+}
+
 int session_open(void)
 {
     pthread_mutex_lock(&lock);

@@ -42,6 +42,7 @@ struct piece {
 
 int session_open(void);              /* 0, or a negated errno; connects at the first call of a process */
 int session_node(void);              /* a new descriptor that stands for the render node */
+void session_forked(void);           /* in a child: whoever held a lock is not there */
 int session_owns(int fd);            /* whether a descriptor is one of those */
 unsigned session_pci_device(void);
 int session_mapped(int is, const void *address, uint64_t offset, size_t length);
