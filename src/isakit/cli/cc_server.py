@@ -46,7 +46,7 @@ class RequestError(Exception):
 
 @dataclass
 class Request:
-    """A text to compile, and how: `options` are those of `DEFAULTS`, `macros` definitions by name."""
+    """A text of `size` bytes to compile, and how: `options` are those of `DEFAULTS`, `macros` definitions by name."""
 
     options: dict[str, str]
     macros: dict[str, str]

@@ -43,7 +43,7 @@ is not confined: run only programs you trust.""",
 @click.option("--capture", type=click.Path(dir_okay=False), metavar="FILE", help="Record for `isakit replay`.")
 @click.option("--mesa", type=click.Path(exists=True, file_okay=False), metavar="DIR",
               help="Use the Mesa unpacked in DIR, not the installed one.")  # fmt: skip
-@debug_option("program of a draw")
+@debug_option("program of a draw or compute shader")
 @engine_options(1, "Threads that run fragments.")
 @json_option
 @click.argument("program")

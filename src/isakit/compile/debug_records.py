@@ -281,7 +281,7 @@ def without_marks(ptx: str) -> tuple[str, list[int]]:
 
 
 def as_debug_build(ptx: str) -> str:
-    """Return a text of PTX that says, as NVIDIA's compiler has it say, that it is for debuggers: variables stay."""
+    """Return a PTX text as a debug build, in which variables stay: `.target` names `debug`, as NVIDIA writes it."""
     return re.sub(r"^\s*\.target\s+[^\n/]*[\w]", r"\g<0>, debug", ptx, count=1, flags=re.MULTILINE)
 
 

@@ -212,7 +212,7 @@ class Adapter:
                 self._stopped(self._moved(moving, arguments))
                 return
             if handler is None:
-                raise LaunchError(f"no request {name!r} here")
+                raise LaunchError(f"this debugger has no request {name!r}")
             body = handler(self, cast(Message, arguments))
         except Exception as e:  # also a mistake of ours costs one answer, not the session
             text = _described(e)

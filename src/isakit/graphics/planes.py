@@ -108,7 +108,7 @@ class Planes:
 
 
 class LinePlanes:
-    """The same for lines: values change along the line and are constant across it."""
+    """Planes of values on lines: values change along the line and are constant across it."""
 
     def __init__(self, window: Array) -> None:
         """Take the ends `window`, f64 [n, 2, 2]."""

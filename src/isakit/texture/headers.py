@@ -62,7 +62,7 @@ def _flag(on: str, off: str = "no") -> Meaning:
 
 
 def _fixed(bits: int, signed: bool = False) -> Meaning:
-    """Return a number of eight fraction bits."""
+    """Return the meaning of a field that holds a number with eight fraction bits."""
     return lambda v: f"{(v - ((v >> bits - 1) << bits) if signed else v) / 256:g}"
 
 

@@ -444,7 +444,7 @@ class Workbench:
         return invocations(self._session.session, self._session.prepared, asked.text("what", ""))
 
     def profile(self, asked: RequestFields) -> JsonObject:
-        """Run a launch from its start, and count what it costs."""
+        """Run a launch from its start and return its profile. Raises IsakitError where it is not of a Tesla kernel."""
         from isakit.debug.profile import profile
 
         prepared = self._prepared(asked)

@@ -214,7 +214,7 @@ class Writer:
         self.declared.add(text)
 
     def slot(self, name: str, kind: Scalar) -> str:
-        """Return the place of a variable."""
+        """Make room for a variable where the function begins, and return its place."""
         where = f"%v.{self.scope}{ir_name(name)}"
         self.slots[name] = where, kind
         self.entry[:0] = [f"  {where} = alloca {kind.llvm}", *self.record("declare", f"ptr {where}", name, kind)]

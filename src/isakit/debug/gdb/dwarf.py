@@ -224,7 +224,7 @@ class Dwarf:
         return b"".join(t + bytes((_PIECE,)) + _uleb(TYPES[v.type][0]) for t, v in zip(texts, parts, strict=True))
 
     def _expression(self, v: SourceVariable) -> bytes:
-        """Return the place of a number, an address or an array as an expression of DWARF."""
+        """Return the place of a number, an address or an array as an expression of DWARF, empty where none is known."""
         if not v.place:
             return b""
         try:

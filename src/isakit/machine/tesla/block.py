@@ -37,7 +37,7 @@ class Warp:
 
     @property
     def barrier(self) -> int | None:
-        """The barrier it waits at."""
+        """The number of the barrier that the warp waits at, None if it waits at none."""
         return self.control.barrier if self.control.status == WarpStatus.WAITING else None
 
     def set_status(self, status: str, barrier: int | None = None) -> None:

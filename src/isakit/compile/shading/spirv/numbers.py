@@ -197,7 +197,7 @@ class NumberInstructions(MemoryInstructions):
     def _matrix(self, i: SpirvInstruction, k: int) -> Typed:
         got = self.numbers(i.word(k))
         if not got.numeric.is_matrix:
-            raise ShadingError(self.pos, f"{said(i)} is of a matrix")
+            raise ShadingError(self.pos, f"{said(i)} takes a matrix, this operand is not one")
         return got
 
     def _rows(self, m: Typed) -> Values | None:

@@ -28,7 +28,7 @@ def hello(s: Session, table: int, process: int, pointer: int, runtime: bytes) ->
     if table != fingerprint():
         raise ProtocolError("the library is of another version")
     if pointer not in (4, 8):
-        raise ProtocolError(f"a pointer of {pointer} bytes")
+        raise ProtocolError(f"pointers have 4 or 8 bytes, not {pointer}")
     s.process, s.runtime = process, _text(runtime)
     s.set_pointer(pointer)
     return s.window

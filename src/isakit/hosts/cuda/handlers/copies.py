@@ -99,5 +99,5 @@ def where(s: Session, number: int) -> tuple[int, int]:
 
 @handler("element")
 def element(s: Session, handle: int) -> int:
-    """Return bytes of an element of an array."""
+    """Return the size of an element of an array, in bytes."""
     return s.handles.get(handle, Array).channel.nbytes

@@ -202,7 +202,7 @@ class MethodTable:
             names.add(m.name)
             for f in m.fields:
                 if not 31 >= f.high >= f.low >= 0:
-                    raise ValueError(f"{self.name} {m.name} {f.name}: bits {f.high}:{f.low}")
+                    raise ValueError(f"{self.name} {m.name} {f.name}: bits {f.high}:{f.low} do not fit into a word")
 
     @cached_property
     def by_name(self) -> dict[str, Method]:

@@ -187,7 +187,7 @@ class _Evaluation:
         return None if register.whole is None else _lower(register.whole, bits)
 
     def load(self, v: Value, bits: int) -> Affine | None:
-        """Return s[] and c[] do not change while an instruction reads them; g[] may."""
+        """Return a load of s[] or c[] at one address as one value of all lanes; None for g[], which may change."""
         return Affine(0, mask(bits)) if v.attr[0][0] in "sc" and self.alike(v.args[0]) else None
 
     def add(self, v: Value, bits: int) -> Affine | None:

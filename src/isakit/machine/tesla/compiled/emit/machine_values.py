@@ -118,7 +118,7 @@ class MachineValues:
 
     def _tex(self, step: Step, low: ValueLowering, v: Value, op: str, cube: bool, quads: bool,
                      mask: int) -> Ref:  # fmt: skip
-        """Call the function of the question. Its answer stays in memory, from which `texel` takes components.
+        """Call the function of a texture operation. Its answer stays in memory, from which `texel` takes components.
 
         The table `textures` has an address for each unit of the code: of a function and the record it gets, or 0. Where
         there is none, or it cannot answer, the warp leaves for the host.
