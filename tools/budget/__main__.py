@@ -7,7 +7,7 @@ printed; `--write` puts the measured figures into the table. Exit status 1: some
 
 What counts: statements (`ast.stmt`, without docstrings; blank lines and comments are free) and tokens per statement,
 by room; circles of modules and exceptions from the rule against them; classes with more than ten public methods; lines
-that name `Any`; Python functions that four walks through the package call.
+that name `Any`; Python functions that five walks through the package call.
 """
 
 from __future__ import annotations

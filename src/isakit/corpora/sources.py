@@ -341,7 +341,7 @@ def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
 
 
 class _InSteps(io.RawIOBase):
-    """A file of which so little is read at once that what comes of it fits into memory."""
+    """A packed file that is read in small steps, so that the data unpacked from each fit into memory."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

@@ -153,11 +153,11 @@ class Rasterizer:
                 yield replace(d, rows=d.rows + start) if start and d.rows is not None else d
 
     def look_at(self, pixels: int) -> None:
-        """Count pixels that are about to be looked at, unless they are so many that primitives have to be parted."""
+        """Count pixels that will be tested. Raises _TooLarge where primitives have to be parted, else LaunchError."""
         if pixels > MOST_PIXELS and self._divisible:
             raise _TooLarge(pixels)
         if pixels > MOST_UNPARTED:
-            raise LaunchError(f"lines that cover {pixels} pixels, which cannot be drawn in parts")
+            raise LaunchError(f"lines cover {pixels} pixels, and cannot be drawn in parts; at most {MOST_UNPARTED} can")
         if self._spend is not None:
             self._spend(pixels)
 

@@ -302,5 +302,5 @@ class Configured:
         self.kernel, self.grid, self.block = kernel, grid, block
 
     def __call__(self, *args: object, **options: Any) -> Stats:
-        """Launch; arguments and options as of `LoadedKernel.launch`."""
+        """Launch the kernel and return statistics; arguments and options as of `LoadedKernel.launch`."""
         return self.kernel.launch(self.grid, self.block, *args, **options)

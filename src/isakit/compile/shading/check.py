@@ -217,7 +217,7 @@ class Check(ExpressionCheck):
                 if d.body is None:
                     return
                 if any(known is old for known, _ in self.bodies):
-                    raise ShadingError(d.pos, f"`{d.name}` with these parameters is already there", len(d.name))
+                    raise ShadingError(d.pos, f"`{d.name}` with these parameters is already defined", len(d.name))
                 old.parameters, old.pos, old.semantic = parameters, d.pos, d.semantic
                 old.qualifiers = d.qualifiers
                 self.bodies.append((old, d))

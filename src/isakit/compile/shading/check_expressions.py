@@ -546,7 +546,7 @@ class ExpressionCheck:
             )
         if kind.base.bits * kind.size != have.base.bits * have.size:
             raise ShadingError(
-                s.pos, f"a {self.language.say(kind)} has not as many bits as a {self.language.say(have)}", 8
+                s.pos, f"a {self.language.say(kind)} does not have as many bits as a {self.language.say(have)}", 8
             )
         return TypedConvert(s.pos, kind, v, bits=True)
 

@@ -195,8 +195,8 @@ def compile_program(
 ) -> ProgramCode:
     """Return the code of a function whose values are defined once.
 
-    What needs too many registers gets another order of operations, and computes some results twice; memory for
-    registers has the chip none that its files are known to describe. Raises RegisterPressureError.
+    What needs too many registers gets another order of operations, and computes some results twice; no
+    register is spilled, because no known file describes memory for that. Raises RegisterPressureError.
     """
     evicted = set[IrValue]() if evicted is None else evicted
     verify(f, "all passes")

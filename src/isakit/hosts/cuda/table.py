@@ -171,7 +171,7 @@ def _line(line: str, interface: str, section: str) -> ApiFunction:
         raise DefinitionError(f"{where}: neither {', '.join(KINDS)}")
     parameters = _parameters(m["parameters"], where) + _parameters(m["results"] or "", where, "out")
     if (kind in ("copy", "refuse")) != bool(m["more"]) or (kind in ("hint", "refuse") and not m["note"]):
-        raise DefinitionError(f"{where}: something is missing")
+        raise DefinitionError(f"{where}: only copy and refuse have `= ...`; hint and refuse need a note, `-- ...`")
     if sum(p.variable and not p.result for p in parameters) > 1 and kind == "call":
         raise DefinitionError(f"{where}: more than one parameter of variable length")
     return ApiFunction(

@@ -130,7 +130,7 @@ class SpirvValues(Program):
     def keep(self, i: SpirvInstruction, kind: Type, values: Values) -> None:
         """Make values the result of an instruction."""
         if tuple(v.kind for v in values) != kinds(kind):
-            raise ShadingError(self.pos, f"{said(i)} has not a result of type {kind}")
+            raise ShadingError(self.pos, f"{said(i)} does not have a result of type {kind}")
         self.frame[i.word(1)] = Lowered(self.pos, kind, values)
         if i.word(1) in self.shared:
             slots = self.variable_slots(kind)

@@ -26,7 +26,7 @@ def _room(things: list[object]) -> None:
 def hello(s: Session, table: int, process: int, pointer: int, runtime: bytes) -> int:
     """Register the process that says hello; the memory file goes back with the answer."""
     if table != fingerprint():
-        raise ProtocolError("the library is of another version")
+        raise ProtocolError("the program's library is of another version of isakit")
     if pointer not in (4, 8):
         raise ProtocolError(f"pointers have 4 or 8 bytes, not {pointer}")
     s.process, s.runtime = process, _text(runtime)
