@@ -212,7 +212,7 @@ def _read(data: bytes, header: _Header, extent: int) -> ElfImage:
         ))  # fmt: skip
         if kind == SHT_SYMTAB:
             if not 0 < link < len(contents) or rows[link][1] not in (SHT_STRTAB, 0, SHT_NOBITS):
-                raise FormatError(None, at, f"the names of the symbols lie in section {link}, which has no strings")
+                raise FormatError(None, at, f"symbols have their names in section {link}, which holds no strings")
             entries = _entries(SYMBOLS[header.elfclass], content, entsize, at)
             symbols += [_symbol(entry, header.elfclass, contents[link]) for entry in entries]
         elif kind in (SHT_REL, SHT_RELA):
