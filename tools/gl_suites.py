@@ -41,11 +41,11 @@ HARNESS = """window.webglTestHarness = {
   results: [], done: false,
   reportResults(url, success, message, skipped) { this.results.push([success, skipped, String(message)]) },
   notifyFinished() { this.done = true }, reportUrl() {} };"""
-"""What the pages of WebGL's tests look for in their window."""
+"""The object that the pages of WebGL's tests look for in their window, and report to."""
 PAGES_OF_A_BROWSER = 20
 CASE = re.compile(r"^Test case '(?P<name>[^']+)'\.\.")
 STATUS = re.compile(r"^  (?P<status>[A-Z]\w+) \((?P<details>.*)\)$")
-"""Of dEQP's output: a case begins, and has ended."""
+"""Lines of dEQP's output: a case begins, and has ended."""
 LONGEST = 1 << 20
 """Bytes of a line that are looked at together."""
 

@@ -11,7 +11,7 @@ from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
 
 AFTER_NUMBER = "#"
-"""A glue: a blank if the text before begins with `#`, else nothing, so that a dot is none of the number."""
+"""A glue: a blank if the text before begins with `#`, so that a dot does not belong to the number; else nothing."""
 UNREADABLE = "???"
 
 

@@ -183,7 +183,7 @@ class StageLaunch(ServedWarps):
 
 
 _HEADER = state_layout.CONDITIONS
-"""Bytes of a record that are set where nobody looks at what follows."""
+"""Bytes at the beginning of a record that are set for every run; those behind are, where a program reads them."""
 
 
 class RepeatedStage(StageLaunch):

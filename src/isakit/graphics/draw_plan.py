@@ -59,7 +59,7 @@ MOST_INSTRUCTIONS = 1 << 12
 """Triangles of a draw, quads in the boxes around them, and instructions of a program, above which the little that a
 plan saves is not worth it."""
 SHARED_LANES = 4 * LANES
-"""Lanes of fragments from which on several threads run them, if there are to be some."""
+"""Least number of lanes of fragments that are shared among threads, where there are several."""
 Banks = Mapping[int, Array]
 """c[] bank number -> its bytes, where they are; they may be others at the next draw."""
 

@@ -16,9 +16,9 @@ from isakit.graphics.raster import Bounds, Quads, Stipple, in_order, kept_pixels
 LEAST = 1 / 512
 """Pixels with a smaller share, which 8 bits cannot show, have no fragment."""
 _COLUMNS = 16
-"""Columns of a pixel whose heights make the area that a disc or a triangle has of it."""
+"""Number of columns of a pixel: the mean of the heights that a disc or a triangle covers in them is its share."""
 _TOGETHER = 1 << 16
-"""Quads of triangles that are looked at together."""
+"""Number of pixels whose shares of triangles are computed together."""
 
 
 def smooth_lines(

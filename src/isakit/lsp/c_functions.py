@@ -12,7 +12,7 @@ from isakit.lsp.c_names import CNames
 from isakit.lsp.texts import KnownName
 
 _LONGEST = 400
-"""Characters of a body that is shown."""
+"""Most characters of a body that is shown."""
 _DEFINED = {"__CUDACC__": "1", "__cplusplus": "201103", "__clang__": "1", "__clang_major__": "19"}
 _OWN = re.compile(r"_*(?i:isakit|nvvm)|.*_H_*\Z|__CUDA|__cplusplus|__clang|GL_ES|__[A-Z_]+\Z|__dv\Z")
 _SPECIAL = re.compile(r"const __isakit_(\w+) \1\Z")

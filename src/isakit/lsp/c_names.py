@@ -34,7 +34,7 @@ _BEGINS = re.compile(
 )
 """The beginning of a declaration: a type, or words before one, and a name."""
 _ASSIGNS = re.compile(r"\s*[A-Za-z_]\w*\s*(?:[-+*/%&|^.(]|<<|>>)?\s*=|\s*[A-Za-z_]\w*\s*(?:[\[.]|->)")
-"""The beginning of a statement that many are: one that only uses names."""
+"""The beginning of most statements that declare nothing: an assignment, an access to a member or an element."""
 _AGGREGATE = re.compile(r"\s*(?:typedef\s+)?(?:\w+\s+)*?(struct|union|class|enum|cbuffer|namespace)\b[^();=]*\Z", re.S)
 _INTERFACE = re.compile(r"\s*(?:layout\s*\([^()]*\)\s*)?(?:uniform|in|out|buffer)\s+\w+\s*\Z")
 _PLAIN = re.compile(r"\s*(?:[*&]\s*)*[A-Za-z_]\w*\s*(?:[,\[;=][^;]*)?;")
@@ -42,7 +42,7 @@ _TYPES = frozenset({
     "void", "bool", "char", "short", "int", "long", "float", "double", "half", "fixed", "signed", "unsigned",
     "const", "volatile", "restrict", "__restrict",
 })  # fmt: skip
-"""Words that are no names."""
+"""Words that cannot be names."""
 _ATTRIBUTES = ("__attribute__", "__launch_bounds__", "__align__", "__declspec", "alignas")
 _KERNEL = re.compile(r"\b(?:__global__|__kernel|kernel)\b")
 

@@ -29,14 +29,14 @@ STATEMENT = re.compile(
 )
 """Possible beginnings of statements at the top of a text, with their decorators."""
 _LEFT_OUT = 8
-"""Lines that may be no Python."""
+"""Most lines that are left out because they are not Python."""
 _COMMENT = re.compile(
     r"(?P<open>[A-Za-z]{0,2}(?:\"\"\"(?:[^\\]|\\.)*?(?:\"\"\"|\Z)|'''(?:[^\\]|\\.)*?(?:'''|\Z)"
     r"|\"(?:[^\"\\\n]|\\.)*\"?|'(?:[^'\\\n]|\\.)*'?))|#[^\n]*",
     re.S,
 )
 _TRIED = ("{} (a)", "{} (a, b)", "{} (a, b, c)", "{}", "{} ()", "{} (1)", "{} (i)", "{} (i, j)", "{} (array, i, a)")
-"""Ways of using a name, of which one at least compiles."""
+"""Ways of using a name, tried in order until one compiles."""
 _KERNEL = """\
 @isakit.kernel
 def k(out: "f32p", array: "i32p", a: "f32", b: "f32", c: "f32", i: "i32", j: "i32"):

@@ -19,7 +19,7 @@ _LETTERS = {
            "M": "floatNxN", "1": "sampler1D", "D": "sampler3D", "v": "void"},
 }  # fmt: skip
 _TRIED = {"F": "4", "N": "4", "n": "f"}
-"""Letters of signatures to those that a function is tried with."""
+"""Letters of signatures to the letters of the types that a function is tried with."""
 
 
 @cache

@@ -30,12 +30,12 @@ _KEYWORDS = {
 
 
 PAUSE = 0.4
-"""Seconds without a change after which a text is compiled whose types have been checked."""
+"""Seconds without a change after which a text whose types have been checked is compiled."""
 
 
 _INCLUDE = re.compile(r"(?m)^[ \t]*#[ \t]*include[ \t]*[<\"]([^>\"\n]+)[>\"]")
 _MOST_FILES, _LONGEST_FILE = 32, 1 << 20
-"""Included files that are looked at, and characters of one."""
+"""Most included files that are read, and most characters of each."""
 
 
 class _Included(NamedTuple):

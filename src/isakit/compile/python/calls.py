@@ -40,7 +40,7 @@ _VOTES: dict[str, tuple[str, Scalar]] = {
     "syncthreads_or": ("bar.red.or.pred p, 0, p; selp.s32 $0, 1, 0, p;", boolean),
 }
 FUNCTIONS_OF_THREADS = frozenset({*_OWN, *_VOTES, "threadfence", "threadfence_block"})
-"""Functions that have to do with the other threads."""
+"""Functions that exchange something with other threads, or wait for them."""
 
 
 class Calls(Expressions):

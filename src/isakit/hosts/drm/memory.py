@@ -25,11 +25,11 @@ PAGE = 0x10000
 """Objects begin at multiples of this and take whole ones of it. Source: [nv50] "Memory"."""
 MOST_OBJECTS = 1 << 16
 MOST_WRITTEN = 16
-"""Places of an object that are remembered one by one as written, before all of it counts as changed."""
+"""Most ranges of an object whose last writes are kept one by one; with more, all of it counts as changed."""
 MOST_MAPPINGS = 1 << 12
-"""Mappings of the program that are told apart."""
+"""Most mappings of the program that are kept one by one; with more, it may see all of the memory."""
 MOST_DEFERRED = 16
-"""Stores that wait for somebody to want them."""
+"""Most stores that are deferred at a time."""
 
 
 class GpuFault(IsakitError):

@@ -32,7 +32,7 @@ REQUEST = struct.Struct("<IIQ")
 PICTURE = struct.Struct("<IIII")
 """Of a picture that is shown: the handle of its memory object, bytes of a row, rows, bytes between rows."""
 MAPPING = struct.Struct("<QQQQ")
-"""Of memory that is mapped (1) or no longer (0): that, the program's address, offset in the memory file, bytes."""
+"""Of a mapping: 1 if it is made, 0 if it is removed; the program's address, offset in the memory file, bytes."""
 REPLY = struct.Struct("<iI")
 """status (0 or more, or a negated errno), bytes that follow."""
 HELLO = struct.Struct("<II")

@@ -20,7 +20,7 @@ KEPT = 16
 LARGEST_KEPT = 1 << 24
 """Targets whose memory is kept from one draw to the next, and the bytes of the largest one."""
 FEW_PIXELS = 1 << 19
-"""Pixels of a target of which everything is loaded once draws are in more than one place."""
+"""Most pixels of a target that is loaded whole once draws are in more than one place."""
 
 
 @dataclass(frozen=True)
