@@ -388,7 +388,7 @@ class Commands:
 
     def _info(self, rest: str) -> Reply:
         if rest.partition(" ")[0] == "cuda":
-            name = self.session.label_at(self.session.labels["entry"])
+            name = panes.source_label(self.session, self.session.labels["entry"])
             return Reply(cuda_words.table(self.session, rest.partition(" ")[2].strip(), name))
         name = next((n for n in _INFO if rest and n.startswith(rest)), None)
         if name is None:
