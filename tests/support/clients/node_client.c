@@ -49,6 +49,8 @@ static void ask_in_handler(int signal)
     (void)signal;
     asked++;
     asked_failed += ioctl(asked_fd, GEM_NEW, &new) != 0;
+    void *map = mmap(NULL, 0x1000, PROT_READ, MAP_SHARED, asked_fd, (off_t)new.map_handle);
+    asked_failed += map == MAP_FAILED || munmap(map, 0x1000) != 0;
     errno = error;
 }
 

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,6 +129,21 @@ static struct {
 static int mapping_count;
 static pthread_mutex_t mapping_lock = PTHREAD_MUTEX_INITIALIZER, listings = PTHREAD_MUTEX_INITIALIZER;
 
+/* A signal's handler may map and unmap, too: none comes while its thread has the lock. */
+static void lock_mappings(sigset_t *before)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, before);
+    pthread_mutex_lock(&mapping_lock);
+}
+
+static void unlock_mappings(const sigset_t *before)
+{
+    pthread_mutex_unlock(&mapping_lock);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 /* System calls: dlsym may itself map memory. */
 static void *mapped(void *address, size_t length, int protection, int flags, int fd, off_t offset)
 {
@@ -140,12 +156,13 @@ static void *mapped(void *address, size_t length, int protection, int flags, int
         failed(error);
         return MAP_FAILED;
     }
-    pthread_mutex_lock(&mapping_lock);
+    sigset_t signals;
+    lock_mappings(&signals);
     if (mapping_count < MOST_MAPPINGS) {
         mappings[mapping_count].address = made;
         mappings[mapping_count++].length = length;
     }
-    pthread_mutex_unlock(&mapping_lock);
+    unlock_mappings(&signals);
     return made;
 }
 
@@ -162,13 +179,14 @@ void *mmap64(void *address, size_t length, int protection, int flags, int fd, of
 int munmap(void *address, size_t length)
 {
     int found = 0;
-    pthread_mutex_lock(&mapping_lock);
+    sigset_t signals;
+    lock_mappings(&signals);
     for (int i = 0; i < mapping_count && !found; i++)
         if (mappings[i].address == address && mappings[i].length == length) {
             mappings[i] = mappings[--mapping_count];
             found = 1;
         }
-    pthread_mutex_unlock(&mapping_lock);
+    unlock_mappings(&signals);
     if (found) /* before somebody else gets the address */
         session_mapped(0, address, 0, length);
     return (int)syscall(SYS_munmap, address, length);
@@ -182,10 +200,11 @@ void *mremap(void *address, size_t before, size_t after, int flags, ...)
     void *wanted = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void *) : NULL;
     va_end(arguments);
     int found = 0;
-    pthread_mutex_lock(&mapping_lock);
+    sigset_t signals;
+    lock_mappings(&signals);
     for (int i = 0; i < mapping_count && !found; i++)
         found = (uintptr_t)address - (uintptr_t)mappings[i].address < mappings[i].length;
-    pthread_mutex_unlock(&mapping_lock);
+    unlock_mappings(&signals);
     int error = found ? session_mapped(1, NULL, 0, EVERYTHING) : 0;
     if (error != 0) {
         failed(error);
