@@ -56,7 +56,7 @@ def test_a_captured_launch_is_run_again(tmp_path: Path) -> None:
 
 
 def test_memory_that_is_not_there_is_an_error_that_says_how_much(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*_: object) -> VideoMemory:
+    def refused(*_: object, **__: object) -> VideoMemory:
         raise OSError(12, "Cannot allocate memory")
 
     monkeypatch.setattr(drm, "VideoMemory", refused)
