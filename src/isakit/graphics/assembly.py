@@ -47,9 +47,8 @@ class Attribute:
         Raises LaunchError for another shape.
         """
         a = np.asarray(self.data)
-        if a.dtype == _F32 and a.ndim == 2 and a.shape[1] <= 4:  # as most
-            return np.ascontiguousarray(a).view(np.uint32), ONE
-        a = a.reshape(len(a), -1)
+        if a.ndim != 2:
+            a = a.reshape(len(a), -1)
         if a.shape[1] > 4 or a.dtype.kind not in "fiu":
             raise LaunchError(f"an attribute has one to four numbers per vertex, not {a.shape[1]} of {a.dtype}")
         if a.dtype == _F32:

@@ -22,6 +22,8 @@ ADDRESSES = (
 NUMBERS = (
     "lanes", "batch", "state_bytes", "header_row", "header_bytes", "register_bytes", "output_row", "output_rows",
 )  # fmt: skip
+_OF_GROUPS = I64, (PTR, I64, I64, I64)
+"""Result and parameters of a function over groups of lanes, see `compiled_quads.Run`."""
 COUNTS = ("threads", "issued", "merged", "finished")
 """Slots that a run leaves: instructions of threads and of warps, what the merger counts, lanes that have finished."""
 
@@ -70,10 +72,10 @@ class _Batches(QuadFunction):
         count = b.intrinsic("smin", left, n["batch"])
         groups, first = b.lshr(b.add(count, GROUP - 1), GROUP.bit_length() - 1), b.lshr(start, 2)
         with b.if_(b.ne(b.to_number(p["inputs"]), 0)):
-            b.call(IrFunction(p["inputs"].text, I64, (PTR, I64, I64, I64)), p["inputs_job"], 0, groups, first)
+            b.call(IrFunction(p["inputs"].text, *_OF_GROUPS), p["inputs_job"], 0, groups, first)
         warps = b.lshr(b.add(count, 31), 5)
-        for k, field in enumerate(("ended", "turn", "spun", "block_warps")):
-            b.store(warps if k == 3 else I64(0), b.offset(p["context"], state_layout.SLOT[field]))
+        for field, number in (("ended", I64(0)), ("turn", I64(0)), ("spun", I64(0)), ("block_warps", warps)):
+            b.store(number, b.offset(p["context"], state_layout.SLOT[field]))
         with _repeated(b, warp, n["output_rows"], "clear") as row:
             b.clear_bytes(b.offset(p["outputs"], b.mul(row, n["output_row"])), b.mul(warps, 128))
         with _repeated(b, warp, warps, "ready") as w:
@@ -91,8 +93,7 @@ class _Batches(QuadFunction):
         b.branch(b.eq(b.load(I64, running), 0), "finished", "done")
         b.label("finished")
         with b.if_(b.ne(b.to_number(p["merger"]), 0)):
-            merger = IrFunction(p["merger"].text, I64, (PTR, I64, I64, I64))
-            merged = b.call(merger, p["merger_job"], 0, groups, first)
+            merged = b.call(IrFunction(p["merger"].text, *_OF_GROUPS), p["merger_job"], 0, groups, first)
             b.store(b.add(b.load(I64, sums["merged"]), merged), sums["merged"])
         for name_, variable in of_batch.items():
             b.store(b.add(b.load(I64, sums[name_]), b.load(I64, variable)), sums[name_])

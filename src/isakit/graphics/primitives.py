@@ -42,6 +42,8 @@ from isakit.graphics.vertices import Vertices
 
 LARGEST = 8192.0
 """Pixels of the largest point and the widest line: those of the largest target."""
+_CENTRE = SUBPIXEL // 2, SUBPIXEL // 2
+"""The centre of a pixel, in sub-pixel units."""
 MOST_PIXELS, MOST_UNPARTED = 1 << 22, 1 << 27
 """Pixels that are looked at together: where primitives can be parted, and where they cannot."""
 TURN = 1 << 16
@@ -127,6 +129,8 @@ class Rasterizer:
         self._compiled = compiled
         self._rasterize = rasterize if compiled is None else compiled.rasterize
         self.state, self.view, self.bounds, self.choices, self.unit = state, view, bounds, choices, unit
+        m = state.multisampling
+        self._tested = m if m is not None and m.enabled else None  # samples that are covered one by one
         self.position_words, self.point_size = list(position), point_size
         self.clip_words = [d.o_word for d in state.clip_distances if d.mode == "clip"]
         own = (*position, *(d.o_word for d in state.clip_distances), -1 if point_size is None else point_size)
@@ -243,7 +247,7 @@ class Rasterizer:
         words = words_at(t.values), words_at(t.flat)
         corners = Corners(planes, over_w, depth, *words, front, numbers=v.numbers[t.number], whole=whole)
         setup = Setup(window, grid, front)
-        if state.smooth_polygons and (state.multisampling is None or not state.multisampling.enabled):
+        if state.smooth_polygons and self._tested is None:
             quads = self._at_all_samples(smooth_triangles(window, filled, self.bounds, self.look_at))
         else:
             quads = self._covered([setup], filled)
@@ -306,32 +310,26 @@ class Rasterizer:
 
     def _covered(self, setups: Sequence[Setup], chosen: Array) -> Quads:
         """Return coverage of primitives that consist of a triangle of each set-up, at pixels' centres or samples."""
-        m = self.state.multisampling
-        if m is not None and m.enabled:
-            found = [self._at_samples(s, chosen, m) for s in setups]
+        if self._tested is not None:
+            found = [self._at_samples(s, chosen, self._tested) for s in setups]
             return with_samples([_joined(of_sample) for of_sample in zip(*found, strict=True)])
-        centre = SUBPIXEL // 2, SUBPIXEL // 2
-        found = [self._rasterize(s, chosen, self.bounds, self.choices.fill, centre) for s in setups]
+        found = [self._rasterize(s, chosen, self.bounds, self.choices.fill, _CENTRE) for s in setups]
         return self._at_all_samples(_joined(found))
 
     def _at_samples(self, setup: Setup, chosen: Array, m: Multisampling) -> list[Quads]:
         """Return the pixels whose samples triangles cover, sample by sample; all of them are found together."""
-        n, half = len(chosen), SUBPIXEL // 2
-        moves = half - 16 * np.array(m.positions)
+        n = len(chosen)
+        moves = _CENTRE - 16 * np.array(m.positions)
         moved = replace(setup, snapped=(setup.snapped + moves[:, None, None]).reshape(-1, 3, 2))
-        q = self._rasterize(moved, np.tile(chosen, len(moves)), self.bounds, self.choices.fill, (half, half))
+        q = self._rasterize(moved, np.tile(chosen, len(moves)), self.bounds, self.choices.fill, _CENTRE)
         parts = pairwise(np.searchsorted(q.primitive, n * np.arange(len(moves) + 1)).tolist())
         return [Quads(q.x[a:b], q.y[a:b], q.covered[a:b], q.primitive[a:b] - k * n) for k, (a, b) in enumerate(parts)]
 
     def _sampled(self, rasterized: Callable[[tuple[int, int]], Quads]) -> Quads:
         """Return coverage at the centre of pixels, or at their samples."""
-        m = self.state.multisampling
-        half = SUBPIXEL // 2
-        if m is None:
-            return rasterized((half, half))
-        if not m.enabled:
-            return self._at_all_samples(rasterized((half, half)))
-        return with_samples([rasterized((16 * x, 16 * y)) for x, y in m.positions])
+        if self._tested is None:
+            return self._at_all_samples(rasterized(_CENTRE))
+        return with_samples([rasterized((16 * x, 16 * y)) for x, y in self._tested.positions])
 
     def _at_all_samples(self, quads: Quads) -> Quads:
         """Return quads all samples of whose pixels are covered where the pixel is; with one sample, the quads."""
@@ -358,10 +356,9 @@ class Rasterizer:
         stipple = None if state.line_stipple is None else (*state.line_stipple, _first_of(restarts, t.number))
         diamonds = self.choices.lines == "diamond"
         width = min(state.line_width, LARGEST)
-        m = state.multisampling
-        if m is not None and m.enabled and stipple is None:
+        if self._tested is not None and stipple is None:
             quads = self._rectangles(window, width, chosen)
-        elif state.smooth_lines and (m is None or not m.enabled):
+        elif state.smooth_lines and self._tested is None:
             quads = self._at_all_samples(smooth_lines(window, width, chosen, self.bounds, stipple, self.look_at))
         else:
             quads = self._sampled(
@@ -397,8 +394,7 @@ class Rasterizer:
         if self.point_size is not None:
             sizes = np.clip(np.nan_to_num(self._floats[self.point_size, columns], nan=1.0), 1.0, LARGEST)
         reach = sizes[:, None] / 2
-        m = state.multisampling
-        if state.smooth_points and (m is None or not m.enabled):
+        if state.smooth_points and self._tested is None:
             quads = self._at_all_samples(smooth_points(window, sizes, inside, self.bounds, self.look_at))
         else:
             self.look_at(box_pixels(snapped(window - reach), snapped(window + reach), inside, self.bounds))

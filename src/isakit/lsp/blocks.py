@@ -23,6 +23,9 @@ class BlockNames:
 
     WORD: ClassVar[re.Pattern[str]]
     """A name where it is used."""
+    BEFORE: ClassVar[str] = r"\w$"
+    AFTER: ClassVar[str] = r"\w$"
+    """The characters that make another name of one, in front of it and behind it."""
 
     def __init__(self, text: str) -> None:
         self.definitions: list[Definition] = []
@@ -76,6 +79,15 @@ class BlockNames:
         while offset > 0 and (self._text[offset - 1].isalnum() or self._text[offset - 1] == "_"):
             offset -= 1
         return offset
+
+    def references(self, definition: Definition) -> list[SourceSpan]:
+        """Return all places of a name, its definition included, in the order of the text."""
+        use = re.compile(rf"(?<![{self.BEFORE}]){re.escape(definition.name)}(?![{self.AFTER}])")
+        return [
+            self._span(m.start(), len(definition.name))
+            for m in use.finditer(self._text)
+            if not self._is_comment(m.start()) and self._meaning(m[0], m.start()) == definition
+        ]
 
     def _meaning(self, name: str, offset: int) -> Definition | None:
         """Return the definition that a name at an offset means, None if there is none."""

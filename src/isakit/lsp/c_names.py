@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from isakit.asm.source import SourceSpan
 from isakit.lsp.blocks import BlockNames
 from isakit.lsp.texts import Definition
 
@@ -65,15 +64,6 @@ class CNames(BlockNames):
     def is_access(self, offset: int) -> bool:
         """Return whether a point or an arrow stands before a word at an offset."""
         return self._text[max(0, offset - 40) : offset].rstrip().endswith((".", "->"))
-
-    def references(self, definition: Definition) -> list[SourceSpan]:
-        """Return all places of a name, its definition included, in the order of the text."""
-        use = re.compile(rf"(?<![\w$]){re.escape(definition.name)}(?![\w$])")
-        return [
-            self._span(m.start(), len(definition.name))
-            for m in use.finditer(self._text)
-            if not self._is_comment(m.start()) and self._meaning(m[0], m.start()) == definition
-        ]
 
     def refusal(self, name: str, definition: Definition) -> str:
         """Return why a name cannot be given: C does not take it, it means something already, or uses are not known."""

@@ -14,7 +14,6 @@ from functools import cache
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
-from isakit.asm.source import SourceSpan
 from isakit.compile.python.calls import FUNCTIONS_OF_THREADS
 from isakit.compile.python.double_library import FUNCTIONS as DOUBLE_FUNCTIONS
 from isakit.compile.python.expressions import SPECIAL
@@ -82,15 +81,6 @@ class PythonNames(BlockNames):
             self._changes += ((start + at, blocks[k]) for at, k in part.changes)
             for name, at, kind, k in part.defined:
                 self._define(name, start + at, kind, blocks[k])
-
-    def references(self, definition: Definition) -> list[SourceSpan]:
-        """Return all places of a name, its definition included, in the order of the text."""
-        use = re.compile(rf"(?<![\w.]){re.escape(definition.name)}(?!\w)")
-        return [
-            self._span(m.start(), len(definition.name))
-            for m in use.finditer(self._text)
-            if not self._is_comment(m.start()) and self._meaning(m[0], m.start()) == definition
-        ]
 
     def refusal(self, name: str, definition: Definition) -> str:
         """Return why a name cannot be given: Python does not take it, or it means something already."""

@@ -162,13 +162,11 @@ class OpenImage:
                 self._write_now()
                 # Draws go on elsewhere: everything is loaded once, where that is little.
                 few = self.width * self.height <= FEW_PIXELS
-                box_now = (0, 0, self.width, self.height) if few else _around(old, box)
-            else:
-                box_now = box
-            self._loaded = box_now
-            mine, theirs = self._parts(box_now)
+                old = (0, 0, self.width, self.height) if few else _around(old, box)
+            self._loaded = old = old or box
+            mine, theirs = self._parts(old)
             mine[...] = theirs
-            self._decode(box_now)
+            self._decode(old)
         self._drawn = box if self._drawn is None else _around(self._drawn, box)
 
     def overwrite(self, box: Bounds) -> None:
@@ -183,18 +181,15 @@ class OpenImage:
         """Write back to the card's memory: a large image at once, others when somebody looks at their bytes."""
         s = self.surface
         if self.raw.nbytes > LARGEST_KEPT:
-            s.memory.settle(s.address, s.span)  # other targets of this draw go first
-            self._write_back()
+            self._write_now()
         elif self._drawn is not None and not self._deferred:
             self._deferred = True
             self._deferred = s.memory.defer(s.address, s.span, self._write_back)
 
     def _write_now(self) -> None:
-        s = self.surface
-        if self._deferred:
-            s.memory.settle(s.address, s.span)
-        else:
-            self._write_back()
+        """Write back at once, after what other targets of this draw have in the same memory."""
+        self.surface.memory.settle(self.surface.address, self.surface.span)
+        self._write_back()
 
     def _write_back(self) -> None:
         """Write what draws have loaded back to the card's memory."""
