@@ -312,9 +312,8 @@ class Program(Lowering):
 
     def _output(self, v: ShaderVariable) -> None:
         if not v.assigned:
-            if (
-                v.pos and self._interpolated(v) and self.language.product and not self.gives_way
-            ):  # the other program reads it, perhaps
+            # The other program may read it.
+            if v.pos and self._interpolated(v) and self.language.product and not self.gives_way:
                 for leaf in self._leaves(v):
                     self._named(leaf, v)
             return
