@@ -134,7 +134,7 @@ class Project:
 
 
 def project_of(data: bytes, name: str = "") -> Project:
-    """Return an empty project for a file of this content."""
+    """Return an empty project for a file with this content."""
     return Project(file=name, sha256=hashlib.sha256(data).hexdigest())
 
 

@@ -181,7 +181,7 @@ class CudaKernel:
             raise TypeError(f"{self.__name__} is called from kernels; it cannot be launched")
         grid, block = (tuple(int(n) for n in s) if not isinstance(s, int) else s for s in shape[:2])
         if len(shape) > 3 and shape[3]:
-            raise LaunchError("shared memory that a launch gives is not there: say its size in the kernel")
+            raise LaunchError("dynamic shared memory is not supported: declare its size in the kernel")
         return lambda *args: self._launch((grid, block), args)  # type: ignore[reportUnknownLambdaType]
 
     def forall(self, ntasks: int, tpb: int = 0, stream: object = None, sharedmem: int = 0) -> Callable[..., None]:

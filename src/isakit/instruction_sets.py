@@ -78,7 +78,7 @@ class Isa:
         from isakit.asm import Program
 
         if isinstance(data, str):
-            raise IsakitError("disassemble takes bytes or ints, this is a text: assemble it, or read it as hex first")
+            raise IsakitError("disassemble takes bytes or ints, not text: assemble it, or convert it from hex first")
         if data is None:  # pyright: ignore[reportUnnecessaryComparison]
             raise IsakitError("disassemble takes bytes or ints, not NoneType")
         decoder = self.decoder(program_type)

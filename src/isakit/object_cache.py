@@ -400,7 +400,7 @@ def verify() -> Contents:
     with _Cache() as cache:
         for folder, name, found in cache.files:
             partial = name.startswith(_PARTIAL)
-            if partial and now - found.st_mtime <= STALE:  # somebody may be at it
+            if partial and now - found.st_mtime <= STALE:  # may still be being written
                 continue
             try:
                 if not partial and _read(folder, name) is not None:

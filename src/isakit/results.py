@@ -108,7 +108,7 @@ def read(kind: type[T], value: object) -> T:
 
 
 def _made(kind: Any, value: Any) -> object:
-    """Return the object that `read` makes of data of the right shape."""
+    """Return the object described by checked JSON data."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if _is_class_of_records(kind):
         types, _ = _keys(kind)

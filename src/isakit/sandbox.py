@@ -201,7 +201,7 @@ def confine(readable: Iterable[str | Path], writable: Iterable[str | Path] = ())
 def _threads() -> int:
     try:
         return len(os.listdir("/proc/self/task"))
-    except OSError:  # shut in already, by a process that it comes from
+    except OSError:  # a parent has confined this process already
         return 1
 
 

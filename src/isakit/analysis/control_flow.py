@@ -201,7 +201,7 @@ class _Reader:
         self.flow = [self._moves(k) for k in range(len(self.code))]
 
     def _named_by(self, fact: str) -> list[int]:
-        """Return places that instructions with a fact of their record name."""
+        """Return the addresses that are named by instructions whose record has the fact `fact`."""
         found = (self._target(i) for i in self.code if i.record is not None and fact in i.record.facts)
         return sorted({t for t in found if t is not None})
 

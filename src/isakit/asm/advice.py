@@ -44,7 +44,7 @@ class Suggestions:
         self._tries = 0
 
     def notes(self, p: Parsed, text: str, symbol: Symbol, address: int) -> tuple[str, ...]:
-        """Return advice on a statement that does not encode at a unit address; empty where there is none."""
+        """Return advice on a statement that does not encode at `address` (in units of code), empty if there is none."""
         question = f"advice on {text}"
         return self.statements.remembered(question, p, symbol, address, lambda: self._notes(p, text, symbol, address))
 

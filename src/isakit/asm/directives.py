@@ -62,7 +62,7 @@ def _numbers(
 ) -> list[tuple[int, T]]:
     """Return (first token, value) of every argument; an empty list after an error in one of them.
 
-    `read` gives the token after a value that starts at a token, and the value.
+    `read(k)` returns the token after the value that starts at token `k`, and that value; None if there is none.
     """
     if not args:
         _usage(r, s, None, "at least one number was expected")
@@ -111,9 +111,9 @@ def _isa(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".program", "TYPE")
 def _program(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Set the program type, which decides what instructions there are; stands before the first instruction.
+    """Set the program type, which decides which instructions exist; it must precede the first instruction.
 
-    After instructions that belong to no kernel it begins another program, with its own addresses and labels.
+    After instructions outside of kernels it begins another program, with its own addresses and labels.
     """
     programs = r.decoder.isa.programs
     if len(args) != 1 or args[0].text not in programs:

@@ -120,7 +120,10 @@ def pattern(
     *,
     several: bool = False,
 ) -> Kind:
-    """Return the kind of a word of one form: the error for others, and how its match becomes a value and back."""
+    """Return the kind of a word of one form.
+
+    Other words are the error `expected`; `value` makes a value of the match, `write` a word of the value.
+    """
 
     def read(a: Arguments) -> Any:
         m = re.fullmatch(form, a.text)

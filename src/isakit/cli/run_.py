@@ -207,11 +207,10 @@ def load_source(
     folders: Sequence[str] = (),
     debug_build: bool = False,
 ) -> Module | Program:
-    """Load the program in a file's content, as `run` does; `named`: with the places of its variables.
+    """Return the program in a file's content, as `run` loads it; with `named`, with the locations of its variables.
 
-    `debug_build`: one for debuggers, in which these keep their values. `defines` (macros) and `folders` (of included
-    files) are for sources in C and shaders.
-    Raises IsakitError.
+    `debug_build`: compile for debuggers, so that variables keep their values. `defines` (macros) and `folders` (of
+    included files) are for sources in C and shaders. Raises IsakitError.
     """
     from isakit.asm import declared
     from isakit.instruction_sets import isa, isa_of_text

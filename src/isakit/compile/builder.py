@@ -101,7 +101,7 @@ class IrBuilder:
 
 
 def words64(value: int) -> tuple[IrValue, IrValue]:
-    """Return a constant as a pair."""
+    """Return a 64-bit constant as a pair of words, low one first."""
     return Const(value), Const(value >> 32)
 
 

@@ -346,7 +346,7 @@ def _select_and_allocate(
 
 
 def _warn(ptx: PtxModule, entry: PtxFunction, unmet: list[Loc]) -> None:
-    """Warn where lanes of one warp may reach a barrier at different times."""
+    """Warn where lanes of one warp may arrive at a barrier at different times."""
     for row in dict.fromkeys(row for row, _, _ in unmet):
         at = ptx.source.diagnostic(ptx.source.start(row), "")
         text = f"parts of a warp may come from here to one barrier of `{entry.name}` one after the other"

@@ -72,8 +72,8 @@ class Piece:
 def sources(paths: Sequence[str], leave_out: Collection[str] = ()) -> Iterator[FileSource]:
     """Yield all files below some paths or URLs, in the order given, folders in alphabetical order.
 
-    Links to folders are not followed, folders to leave out not entered. Raises IsakitError for a path that does not
-    exist.
+    Links to folders are not followed, and folders in `leave_out` are not entered. Raises IsakitError for a path that
+    does not exist.
     """
     left_out = {os.path.abspath(p) for p in leave_out}
     for path in paths:

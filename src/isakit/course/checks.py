@@ -139,7 +139,7 @@ class _Kernel:
         return profile(machine, capability="1.0", max_instructions=MOST_INSTRUCTIONS).counters
 
     def complaint(self, grid: int, block: int | tuple[int, ...], *args: Array) -> str:
-        """Return the first finding of `isakit sanitize`, or nothing."""
+        """Return the first finding of `isakit sanitize`, "" if there is none."""
         from isakit.debug.sanitize import sanitize
 
         device, kernel = self._fresh()

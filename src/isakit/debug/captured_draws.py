@@ -24,8 +24,8 @@ def replay_with(
 
     Without a frame all is drawn, and what a pipeline has seen last is of the last frame.
 
-    They are of class `kind`, and `prepare` is called with each of them, and what draws with it, before anything is
-    drawn. `chip` is another one than that of the capture. Raises FormatError for a broken capture.
+    The pipelines are of class `kind`; `prepare` is called with each of them and its `Drawing` before anything is drawn.
+    `chip` replaces the chip of the capture. Raises FormatError for a broken capture.
     """
     replay = Replay(path, settings, None if chip is None else chip_named(chip))
     made: list[P] = []

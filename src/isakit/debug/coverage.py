@@ -50,7 +50,7 @@ class Item:
 
 @dataclass(frozen=True)
 class WordCondition:
-    """The words that have an item: the bits `need` and none of `avoid`."""
+    """The condition on a word to contain an item: all bits of `need`, and none of `avoid`."""
 
     need: Bits
     avoid: tuple[Bits, ...] = ()
@@ -123,7 +123,7 @@ def only_errors(form: Form) -> bool:
 
 @cache
 def items_of(view: View) -> dict[Form, dict[Item, WordCondition]]:
-    """Return the items of every form in a variant and program type, each with the words that have it."""
+    """Return the items of every form in a variant and program type, each with its condition on words."""
     out: dict[Form, dict[Item, WordCondition]] = {}
     positions = ((r.name, i, f) for r in view.records for i, f in enumerate(r.forms))
     for (name, i, original), form in zip(positions, view.forms, strict=True):

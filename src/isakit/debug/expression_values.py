@@ -315,7 +315,7 @@ class _Reads:
 
 
 def condition(node: Node) -> Callable[[ThreadFacts], bool]:
-    """Compile an expression to a function that says whether it is true for a thread; raises what `evaluate` does."""
+    """Compile an expression to a function that returns whether it is true of a thread and raises as `evaluate` does."""
     if isinstance(node, NamedRegister | Variable):
         return lambda facts: evaluate(node, facts) != 0
     return _compiled(node)

@@ -207,7 +207,7 @@ def _counters(machine: _ProfiledMachine, old: bool) -> dict[str, int]:
 
 
 class _ProfiledMachine(ObservedMachine):
-    """A machine that counts."""
+    """A machine that counts executed instructions and memory transactions."""
 
     def __init__(self, given: Machine, rule: Callable[..., Transactions]) -> None:
         self.rule = rule

@@ -57,7 +57,7 @@ class ProgramSession(Session):
 
     # --- launches ---
     def begin(self, machine: Machine, program: Program, kernel: str) -> None:
-        """Stand at the first instruction of a launch."""
+        """Begin a launch: stop at its first instruction."""
         kept, memory = list(self.breakpoints.values()), self.timeline.memory
         self.kernel = kernel
         named = {kernel: program.address} if kernel else {}
@@ -339,7 +339,7 @@ class RunningProgram:
             self._turn.notify_all()
 
     def next(self, asked: Callable[[], bool] | None) -> bool:
-        """Wait for a launch; false where `asked` returns true before, or the program ends."""
+        """Wait for a launch. Returns false if `asked` returns true first, or the program ends."""
         while True:
             with self._turn:
                 if not self._held and not self.over:

@@ -184,7 +184,7 @@ class Session(SessionView):
 
     # --- changing -----------------------------------------------------------------------------------------------------
     def set(self, what: str, new: str | Number, thread: int | None = None) -> None:
-        """Set a register, a cell of memory (`$r5`, `s[0x40]:f32`) or a variable. What was future is forgotten."""
+        """Set a register, a cell of memory (`$r5`, `s[0x40]:f32`) or a variable. Discards the recorded future."""
         t = self.focus if thread is None else thread
         number = self.evaluate(new, t) if isinstance(new, str) else new
         variable = self.execution.variables.at(what, None).type if what in self.execution.variables else ""

@@ -28,7 +28,7 @@ class Transactions(NamedTuple):
 
     @property
     def moved(self) -> int:
-        """Bytes over the memory bus."""
+        """The bytes moved over the memory bus."""
         return sum(self.sizes)
 
 

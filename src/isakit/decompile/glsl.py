@@ -305,7 +305,7 @@ _NAMEABLE = re.compile(rf"[A-Za-z_][\w.\[\]]{{,{LONGEST}}}", re.ASCII)
 
 
 def _file_names(d: Decompiled) -> list[str]:
-    """Return the directives that tell `isakit cc` the file's names, and which attributes come as they are."""
+    """Return the directives that tell `isakit cc` the names in the file, and which attributes are read unconverted."""
     known = [p.name for p in d.interface.shader.parameters]
     known += [g.source for g in d.interface.given if g.kind == "varying" and g is not _place(d)]
     given = [(g.name, g.source) for g in (*d.interface.given, *d.interface.samplers.values())]

@@ -109,7 +109,7 @@ class Sampler:
 
 @dataclass(frozen=True)
 class Output:
-    """A declared result: `file` and `register` tell where its first component lies."""
+    """A declared result: `file` and `register` hold its first component."""
 
     name: str
     file: str

@@ -175,7 +175,7 @@ def _number(t: Term) -> tuple[str, int]:
 
 
 def _float(value: float) -> str:
-    """Return the shortest decimal that is this f32."""
+    """Return the shortest decimal number that rounds to this f32."""
     import numpy as np
 
     if value == 0:

@@ -131,7 +131,7 @@ class SymbolicExecution:
         return pc + number if e.name == requests.BRANCH.name else number
 
     def _iteration(self, head: int, last: int, path: Path) -> tuple[Path, Path]:
-        """Execute the instructions of a loop once; returns the path that goes on with it, and the one that leaves."""
+        """Execute one iteration of a loop; return the path that repeats it and the path that leaves it."""
         around = self._head, self._again
         self._head, self._again = head, NEVER
         pending: dict[int, Path] = {}
@@ -286,7 +286,7 @@ class SymbolicExecution:
 
     # --- values ------------------------------------------------------------------------------------------------------
     def one(self, v: Value) -> Value:
-        """Return the one object for all values that are built alike."""
+        """Return the canonical object of a value: the same one for all values that are built alike."""
         if id(v) in self._kept:
             return v
         args = tuple(self.one(a) for a in v.args)

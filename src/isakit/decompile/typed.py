@@ -359,7 +359,7 @@ class Typing:
         raise NotModelled(f"an expression for the condition {v.op}")
 
     def _integer_test(self, v: Value) -> Term | None:
-        """Return a comparison of integers, None if the condition is not one."""
+        """Return a condition as a comparison of integers, None if it is not one."""
         found = integer_comparison(v)
         if found is None:
             return None

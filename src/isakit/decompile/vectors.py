@@ -210,7 +210,7 @@ class Folding:
         return found.op != "vector" or all(a.op == "number" for a in found.args)
 
     def _dots(self, parts: Group) -> Term | None:
-        """Return dot products beside each other, where all components are dot products."""
+        """Return the vector of dot products if every component is one, else None."""
         if not all(p.op == "+" and self._dot(p) for p in parts):
             return None
         return self.terms.make("vector", "float", *(self.fold([p]) for p in parts), size=len(parts))

@@ -29,7 +29,7 @@ _MOST_UNKNOWN = 12
 
 
 def flags_and_faults(isa: InstructionSet, record: Record, linked: bool) -> Iterator[str]:
-    """Yield the section of the manual page, as Markdown."""
+    """Yield the page's section about flags and faults, as lines of Markdown."""
     words = [(form, word) for form in record.forms for word in words_of(form)]
     yield from _flags(isa, words)
     yield from _faults(isa, record, words, linked)
@@ -186,7 +186,7 @@ def _never(record: Record, words: list[tuple[Form, int]]) -> list[Form]:
 
 
 def _not_modelled(record: Record, words: list[tuple[Form, int]]) -> list[str]:
-    """Return the parts of the instruction that are refused, with the reasons."""
+    """Return the parts of the instruction that are not modelled, with reasons."""
     from isakit.sem.semantics import trace_of
 
     if record.semantics is None:

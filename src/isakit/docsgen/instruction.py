@@ -191,7 +191,7 @@ def _cell(text: str) -> str:
 
 
 def meaning(isa: InstructionSet, record: Record) -> Iterator[str]:
-    """Yield the computations of example words, each kind once, as Markdown."""
+    """Yield the computations of example words as Markdown, equal ones once."""
     if record.semantics is None:
         yield "What it does is not known."
         yield ""

@@ -73,7 +73,7 @@ class CFunctions:
         return name
 
     def table(self, kind: str, values: tuple[object, ...]) -> str:
-        """Return the name of an array."""
+        """Return the name of the C array with these values, writing it first if there is none."""
         key = (kind, *values)
         name = self.tables.get(key)
         if name is None:
@@ -134,7 +134,7 @@ class CFunctions:
         return [*lines, "(void)s; (void)t; (void)w; (void)a;", "return o;"]
 
     def _branches(self, node: Select | TableLookup, value: Callable[[Node], str], default: str) -> list[str]:
-        """Return statements that return the value of one of several nodes."""
+        """Return statements that return the value of the selected node."""
         if isinstance(node, Select):
             lines = [f"if ({test}) return {value(n)};" for test, n in self._cases(node)]
             return [*lines, f"return {value(node.otherwise)};"]

@@ -51,9 +51,9 @@ class _Writer(CFunctions):
     # --- forms ----------------------------------------------------------------------------------------------------
 
     def form(self, f: FormModel, told: FormDetails) -> str:
-        """Return the name of the function that writes an instruction of a form; it returns NULL for a decode error.
+        """Return the name of the C function that formats instructions of a form; it returns NULL for a decode error.
 
-        With a `label` that is not NULL, this stands for the target.
+        A `label` that is not NULL is printed in place of the target.
         """
         lines: list[str] = []
         if not _is_never(f.error):

@@ -251,7 +251,7 @@ class Details:
             raise CannotExport(f"hints of {part.spelling!r} tell {', '.join(told)}")
 
     def _register_in(self, part: Template, name: str) -> Node:
-        """Return the text of the register that an attribute of an operand is, without what stands with it."""
+        """Return the text of the register that is an attribute of an operand, without the text around it."""
         hole = part.holes.get(name)
         if hole is None:
             known = part.facts.get(name)
@@ -313,7 +313,7 @@ class Details:
         return NO
 
     def _tabulates(self, part: Part) -> bool:
-        """Return true for a part whose operand is looked up in a table of its bits."""
+        """Return true for a part whose operand is looked up in a table indexed by its bits."""
         if part.addressed or isinstance(part, (Imm, Dependent)):
             return False
         if isinstance(part, (Choice, Template)) and (self._looks_further(part) or not is_small(part)):

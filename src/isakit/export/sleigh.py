@@ -154,7 +154,7 @@ class _Writer:
         return out
 
     def _guarded(self, tables: Tables, form: Form, held: list[str], doing: str, after: str, first: str = "") -> str:
-        """Return the table that does something where the guard holds."""
+        """Return the table that executes `doing` where the guard holds."""
         part = form.parts.get("guard") if "guard" in form.control else None
         always, condition = self._guard(tables, part)
         rows = [tables.constructor((), always, hidden=held, body=f"{doing}{after}")] if always else []

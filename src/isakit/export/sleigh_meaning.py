@@ -414,6 +414,6 @@ class _Search:
 
 
 def cubes_of(mask: int, words: Iterable[int]) -> Cubes:
-    """Return the words whose masked bits equal those of one of `words`."""
+    """Return the words whose masked bits equal those of any of `words`."""
     field = field_of(mask)
     return of_values(mask, [field.get(w) for w in words])

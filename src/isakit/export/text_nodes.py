@@ -48,7 +48,7 @@ class NumberText:
 
 @dataclass(frozen=True, eq=False)
 class Join:
-    """Texts one after the other; `glues` are the blanks between those that are not empty, one fewer than these."""
+    """Texts one after the other; `glues` separate the texts that are not empty; there is one fewer than nodes."""
 
     nodes: tuple[Node, ...]
     glues: tuple[str, ...]

@@ -311,7 +311,7 @@ class Model:
         return out
 
     def _register(self, part: Part, other: Reg) -> Field:
-        """Return the field of the register operands that a part may be and that another part reads."""
+        """Return the one field of the registers that `part` may be and that `other` can be read as."""
         readable = (p for p in alternatives(part) if isinstance(p, Reg) and self.readable(p, other) is not NO)
         found = list(dict.fromkeys(p.field for p in readable))
         if len(found) != 1:

@@ -476,7 +476,7 @@ class _Writer:
         if 4 * gxp.buffer_sizes[2] != len(gxp.literal_buffer):
             raise FormatError(None, 0x58, "the literal buffer does not have the size the header states")
         self.places: dict[str, int] = {}
-        self.names: dict[str, int] = {}  # where a name is first
+        self.names: dict[str, int] = {}  # offset of the first copy of each name
 
     def bytes(self) -> bytes:
         gxp, out = self.gxp, bytearray()

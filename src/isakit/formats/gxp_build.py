@@ -262,7 +262,7 @@ class GxpBuilder:
         self._containers = [*(self._containers or []), GxpContainer(index, unknown, register, words)]
 
     def no_containers(self) -> None:
-        """Say that the file has no containers."""
+        """State that the file has no containers."""
         self._containers = self._containers or []
 
     def literal_buffer(self, data: bytes) -> None:

@@ -174,7 +174,7 @@ class InputFacts:
 
     @property
     def iterated_words(self) -> int:
-        """Registers of the interpolated value."""
+        """Number of registers that the interpolated value takes."""
         if self.source is None:
             return 0
         bits = {"f32": 32, "f16": 16, "c10": 10, "u8": 8}[self.type]

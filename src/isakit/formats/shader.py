@@ -39,7 +39,7 @@ class Shader(Module):
 
     @property
     def secondary(self) -> Program:
-        """The program that runs once before."""
+        """The secondary program, which runs once before the primary one runs for every vertex or pixel."""
         return self.kernels["secondary"].program
 
     def directives(self) -> list[str]:

@@ -92,7 +92,7 @@ class ArrayFragments:
             self._merge_sample(m, k, s, np.ones(len(s.lanes), bool))
 
     def _fragments(self, dx: float = 0.5, dy: float = 0.5) -> Fragments:
-        """Evaluate the inputs at a place inside the pixels."""
+        """Return the fragments with their inputs evaluated `dx`, `dy` into each pixel."""
         x, y = (p.ravel() for p in pixels(self.quads))
         primitive = np.repeat(self.quads.primitive, 4)
         shown = self.state.pixel_center

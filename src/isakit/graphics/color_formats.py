@@ -199,7 +199,7 @@ class ColorFormat:
 
 
 def _quiet(value: Array) -> Array:
-    """Make NaNs of f32 quiet: how they come out of a conversion differs from host to host."""
+    """Make the NaNs of f32 values quiet, because whether a conversion does so differs between hosts."""
     bits = value.view(np.uint32)
     return np.where(np.isnan(value), bits | np.uint32(1 << 22), bits).view(np.float32)
 

@@ -48,7 +48,7 @@ class _Batches(QuadFunction):
     """Writes the loop over batches as LLVM IR."""
 
     def text(self, name: str) -> str:
-        """Return the loop as `i64 @name(ptr job, i64, i64, i64)`, of which the numbers are not used."""
+        """Return the loop as `i64 @name(ptr job, i64, i64, i64)`, which ignores the three numbers."""
         b = Builder(self.module, first=2_000_000)
         b.label("entry")
         at, warp, running = (b.alloca(I64, f"%{n}_v") for n in ("at", "warp", "running"))

@@ -101,7 +101,7 @@ class DrawPlan:
             self._asked += 1
             if self._asked < self._next:
                 return None
-            # Code is made while draws go on without a plan; to ask costs a tenth of such a draw.
+            # Code is compiled while draws go on without a plan; asking for it costs a tenth of such a draw.
             self._next = self._asked + max(1, self._asked // 4)
             prepared = self._prepared = _prepared(self._common, p, textures)
             if prepared is None:
@@ -260,7 +260,7 @@ class _Prepared:
 
     # --- memory -------------------------------------------------------------------------------------------------------
     def _make_vertex_room(self, p: Pipeline, warps: int) -> None:
-        """Make room for the vertices of so many warps."""
+        """Allocate room for the vertices of `warps` warps."""
         shader = self._common.vertex
         like = Stage(0, attributes=np.zeros((len(shader.inputs or ()), 0), np.uint32), choices=p.choices)
         self._vertex_room = 32 * warps

@@ -30,7 +30,7 @@ class RenderTarget:
         self.pixels: Array = np.zeros((height, width, form.stored), form.dtype) if pixels is None else pixels
 
     def load(self, box: Bounds) -> None:
-        """Get ready to be drawn to in a rectangle, pixels from and below; here the pixels are always there."""
+        """Prepare a rectangle of pixels (half-open) for drawing; the pixels of this class are always present."""
 
     @property
     def format(self) -> str:

@@ -71,20 +71,20 @@ class LastDraw:
 
 
 class Pipeline(Framebuffer):
-    """Render targets and what draws into them.
+    """Render targets and the stages that draw into them.
 
     Args:
         width: pixels of a row.
         height: rows; row 0 is window y 0.
         targets: formats of the render targets, names as in `color_formats`: rgba8, rgba32f, r32ui...
         depth: d16, d24, d32f, or None for no depth buffer.
-        choices: answers to open questions about the fixed functions.
+        choices: behaviour of the fixed functions where the hardware's is not known.
         texturing: the same about textures.
         threads: fragments run in this many threads.
         engine: what executes programs: auto, reference or llvm.
         tier: of the llvm engine: auto, interp or jit.
         watchdog: ends programs that run for ever; None lets them.
-        max_instructions: bound of what all draws together execute, counted once per warp.
+        max_instructions: bound on the instructions of all draws together, counted once per warp.
 
     Attributes: `targets`, `depth_buffer`, `engine` (a `StageEngine`), `make_all` (machine code for inputs and merger is
     made for small draws too, not only where it pays); of the last draw: `vertices` (outputs of the last

@@ -108,7 +108,7 @@ class Planes:
 
 
 class LinePlanes:
-    """Planes of values on lines: values change along the line and are constant across it."""
+    """Attribute planes of lines: values vary along the line and are constant across it."""
 
     def __init__(self, window: Array) -> None:
         """Take the ends `window`, f64 [n, 2, 2]."""

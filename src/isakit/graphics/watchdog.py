@@ -54,7 +54,7 @@ class Budget:
         self._lock = threading.Lock()
 
     def allowed(self, warps: int, reference: bool) -> int:
-        """Return instructions that the warps of a run may execute together."""
+        """Return how many instructions the warps of a run may execute together."""
         return self.left if self.watchdog is None else min(self.left, self.watchdog.allowed(warps, reference))
 
     def allowed_to_draw(self, reference: bool) -> int | None:

@@ -106,7 +106,7 @@ class PtxNames(BlockNames):
         return None
 
     def _read(self) -> None:
-        """Go through the text once. The parameters of a function belong to the block of its body."""
+        """Scan the text once. The parameters of a function belong to the block of its body."""
         scope = body = 0
         for m in _PARTS.finditer(self._text):
             kind = m.lastgroup

@@ -123,7 +123,7 @@ class PtxText(Text):
         return found + [Completion(r, "register") for r in SPECIAL]
 
     def check(self) -> Iterator[list[Diagnostic]]:
-        """Compile the kernels of which nothing is known, one in each step."""
+        """Compile the kernels not compiled yet, one in each step of the iterator, and yield their diagnostics."""
         if len(self._text) == LARGEST:
             return
         parts = _parts(self._text)

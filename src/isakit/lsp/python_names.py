@@ -116,7 +116,7 @@ class PythonNames(BlockNames):
 
 
 class _Reader:
-    """Reads a statement and those in it."""
+    """Reads a statement and the statements nested in it."""
 
     def __init__(self, text: str) -> None:
         self._text, self._lines = text, text.split("\n")

@@ -210,7 +210,7 @@ class SourceText(Text):
 
 @lru_cache(maxsize=64)
 def _names_of(path: str, changed: int) -> tuple[str, list[_Included]]:
-    """Return the text of a file and the names at its top; `changed`: when it was written, in ns, for the cache."""
+    """Return the text of a file and the names at its top; `changed`, the file's time in ns, is a key of the cache."""
     try:
         text = Path(path).read_text("utf-8", "replace")[:_LONGEST_FILE]
     except OSError:

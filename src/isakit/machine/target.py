@@ -140,7 +140,7 @@ class Target(ABC):
         self._write(checked, value & (1 << self.register_files[checked.file].width) - 1, thread)
 
     def register(self, name: str) -> RegisterRef:
-        """Return the register of a name, as in listings."""
+        """Return the register with this name, spelled as in listings."""
         for file in self.register_files.values():
             match = re.fullmatch(re.escape(file.text or f"{file.name}{{n}}").replace(r"\{n\}", r"(\d+)"), name)
             if match:

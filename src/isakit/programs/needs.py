@@ -36,11 +36,7 @@ def module_of(program: Program, name: str = "main") -> Module:
 
 
 def completed(module: Module) -> Module:
-    """Complete a module: what its kernels do not say is taken from their code and parameters.
-
-    Registers are the highest the code writes and one (those above read 0, and compilers read them for that), barriers
-    the highest it names and one, shared memory holds launch header and parameters.
-    """
+    """Return a module in which what its kernels leave out is derived from their code and parameters."""
     described = "elfclass" in module.extra  # of a file that says where there is a parameter area
     return replace(module, kernels={name: _completed(k, described) for name, k in module.kernels.items()})
 

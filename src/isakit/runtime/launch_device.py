@@ -68,7 +68,7 @@ class LaunchDevice:
             self.windows[FENCE_SPACE] = LinearWindow(self._room(FENCE_BYTES), FENCE_BYTES)
 
     def _room(self, nbytes: int) -> int:
-        """Return the address of new memory, from wherever the device takes it."""
+        """Return the address of `nbytes` of new memory."""
         return self.memory.alloc(nbytes)
 
     def execute(self, launch: Launch, max_instructions: int | None = None) -> Stats:

@@ -74,7 +74,7 @@ def has(part: str, value: object) -> Raised:
 
 
 def any_of(*some: Raised) -> Raised:
-    """Return a rule that holds where one of several does."""
+    """Return a rule that holds where any of the given ones does."""
     return lambda form, word, trace: any(r(form, word, trace) for r in some)
 
 

@@ -86,7 +86,7 @@ class RecordLayout:
 
 
 class Elements(dict[int, R], Generic[R]):
-    """The elements of a field as Python sees them: made when they are first reached, so that stacks cost nothing."""
+    """The elements of a field, as Python sees them, created on first access so that unused stacks cost nothing."""
 
     def __init__(self, kind: type[R]) -> None:
         super().__init__()

@@ -76,7 +76,7 @@ class Routine(Translatable, Generic[P, T]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
         """Run the function in Python. Only routines call routines like this; engines have functions of them."""
-        raise TypeError(f"{self.name} is a routine: call what an engine makes of it")
+        raise TypeError(f"{self.name} is a routine: call the function that an engine compiles from it")
 
     def __repr__(self) -> str:
         return f"<routine {self.name}>"

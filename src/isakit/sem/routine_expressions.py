@@ -45,7 +45,7 @@ class Static:
 
 @dataclass(frozen=True)
 class RecordPointer:
-    """A record: the name that stands for it."""
+    """A pointer to a record: the name of the variable that holds it."""
 
     name: str
     record: type[StateRecord]

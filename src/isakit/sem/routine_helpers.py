@@ -26,5 +26,5 @@ def signed_less(a: int, b: int) -> bool:
 
 
 def wide(number: int) -> int:
-    """Return the number in 64 bits, so that sums do not wrap."""
+    """Return a number widened to 64 bits, so that sums do not overflow."""
     return number

@@ -299,7 +299,7 @@ class Form:
         return replace(self, parts=parts, refusals=refusals, idle=self.ignored, selectors=0)
 
     def is_like(self, other: Form) -> bool:
-        """Return true if two forms that one form became in contexts are made of the same objects."""
+        """Return whether two contexts specialized a form to the same parts and refusals."""
         return self.refusals == other.refusals and all(other.parts[n] is p for n, p in self.parts.items())
 
     @cached_property

@@ -34,7 +34,7 @@ def lesson(name: str) -> JsonObject:
     """
     if name in _exercises():
         return _exercises()[name]
-    if name not in _gallery():  # and no path is made of it
+    if name not in _gallery():  # checked before a path is made of it
         raise IsakitError("there is no such lesson")
     return {"name": name, "kind": "lesson", **_read(name)}
 

@@ -352,7 +352,7 @@ class Workbench:
         return drawn(checked(asked.text("name")))
 
     def pixel(self, asked: RequestFields) -> JsonObject:
-        """Explain a pixel's colour, and begin to step its fragment program; of a capture that of any of its fragments.
+        """Explain a pixel's colour and start stepping its fragment program; in a capture, that of any of its fragments.
 
         Without a fragment there are no units.
         """
@@ -380,7 +380,7 @@ class Workbench:
     @property
     def _session(self) -> Stepping:
         if self._stepping is None:
-            raise IsakitError("nothing is launched")
+            raise IsakitError("nothing has been launched")
         return self._stepping
 
     def move(self, asked: RequestFields) -> JsonObject:

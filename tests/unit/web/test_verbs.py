@@ -25,7 +25,7 @@ def test_every_verb_refuses_what_it_cannot_do_with_a_message(bench):
         if verb not in ("arrays", "state", "access", "keep"):
             assert answer(bench, verb, {})["kind"] in ("input", "request")
     for verb in ("arrays", "state", "access", "move"):
-        assert answer(bench, verb, {"how": "step"})["error"] == "nothing is launched"
+        assert answer(bench, verb, {"how": "step"})["error"] == "nothing has been launched"
 
 
 def test_a_listing_says_what_the_program_says(bench):

@@ -138,7 +138,10 @@ ROUNDED_TO_INTEGRAL = words(*(f"{m}i" for m in MODES), values=[(m, True) for m i
 
 
 def saturating(make: Callable[[bool], Value], sat: bool, rule: int) -> Value:
-    """Return a conversion under the SAT_NAN flag; `make(nan_to_zero)` builds it. The G200 fault does not show here."""
+    """Return a conversion that obeys the SAT_NAN flag; `make(nan_to_zero)` builds it.
+
+    The G200 fault does not affect conversions.
+    """
     if not sat or rule == NO_SAT_NAN:
         return make(False)
     return select(MP_FLAG(name="sat_nan"), make(True), make(False))

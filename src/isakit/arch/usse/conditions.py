@@ -146,7 +146,7 @@ NO_DESTINATION = 1 << 51 | 1 << 32
 
 
 def _operation(e: Encoding, stem: str, kind: str, ty: str = "") -> Enum:
-    """Return the names of the operations of a kind of test."""
+    """Return the operand that names the operation of a test of this kind: float, int or bit."""
     operations = {"float": FLOAT_OPS, "int": INT_OPS, "bit": BIT_OPS}[kind]
     names = {v: ".".join(filter(None, (stem, n, ty))) for v, n in operations.items()}
     return Enum(e.field("o"), names, operations)

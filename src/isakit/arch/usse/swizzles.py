@@ -69,7 +69,7 @@ def swizzle(field: Field, names: tuple[str | None, ...]) -> Enum:
 
 
 def _picked(field: Field, channels: tuple[int, ...]) -> Field:
-    """Return some bits of a field."""
+    """Return the bits of a field for the given channels, as a field."""
     places = [low + k for low, n in field.slices for k in range(n)]
     return Field(tuple((places[k], 1) for k in channels), field.name)
 

@@ -83,7 +83,7 @@ _OUT_OF_MEMORY = re.compile(r"out of memory|bad_alloc|cannot allocate", re.IGNOR
 
 
 def _bound_kept(status: int, errors: str, bounds: Bounds) -> str:
-    """Return, in words, the bound by which the system has ended a command, as far as its end shows it."""
+    """Return which bound ended a command, in words, as far as its exit status and errors show it; "" if none did."""
     if status == -getattr(signal, "SIGXFSZ", 0):
         return f"wrote more than {bounds.output >> 20} MB"
     if status == -getattr(signal, "SIGXCPU", 0):

@@ -31,7 +31,10 @@ def meet_marks(f: Function) -> None:
 
 
 class _Meetings:
-    """The values of variables where blocks begin: they only become phis, and phis unknown, so that this ends."""
+    """The values of variables at block entries.
+
+    They only change towards phis, and phis towards unknown, so this terminates.
+    """
 
     def __init__(self, f: Function, types: dict[str, str]) -> None:
         self.f, self.types = f, types

@@ -88,7 +88,8 @@ def _read_elsewhere(f: Function) -> dict[Block, list[IrValue]]:
 def _region(backwards: list[Ins], live: dict[Hashable, int], needs: RegisterNeeds) -> list[Ins]:
     """Reorder operations without side effects to need fewer registers; takes and returns them last one first.
 
-    Those that read memory keep their order. `live` is what is live after them, and becomes what is live before them.
+    Operations that read memory keep their order. `live` is what is live after them, and becomes what is live before
+    them.
     """
     place = {i: k for k, i in enumerate(backwards)}
     before: dict[Ins, list[Ins]] = {i: [j for j in {a.ins: None for a in i.args} if j in place] for i in backwards}

@@ -388,7 +388,7 @@ def _origin(v: IrValue, channel: int) -> tuple[IrValue, int]:
 
 
 def _is_uniform(v: IrValue) -> bool:
-    """Return whether a value lies in memory or registers sa with all its channels, whatever is read of them."""
+    """Return whether a value is a uniform, which lies in memory or registers sa with all its channels."""
     return v.ins is not None and v.ins.op is UNIFORM
 
 

@@ -92,7 +92,7 @@ class OperandReader:
                ("*", "/", "%"))  # fmt: skip
 
     def constant(self) -> int:
-        """Read an integer constant expression."""
+        """Read an integer constant expression and return its value."""
         value = self._binary(0)
         if self.has("?"):
             yes = self.constant()

@@ -91,7 +91,7 @@ class PtxSource:
         return Diagnostic(line, column + 1, message, printable, max(1, min(width, 40)), notes, self.path)
 
     def _in_origin(self, pos: int) -> tuple[int, int, str] | None:
-        """Return line, column from 0, and text of that line in `origin` of what an offset was made from."""
+        """Return (line, column from 0, text of the line) in `origin` of the source of an offset, None if unknown."""
         if self.origin is None:
             return None
         if (declared := self._declared_in_origin(pos)) is not None:

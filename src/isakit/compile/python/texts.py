@@ -40,7 +40,7 @@ def compile_text(
 
 
 class TopStatement(NamedTuple):
-    """A statement at the top of a text, in whose tree lines count from behind the `above` first ones of the text."""
+    """A statement at the top of a text; in its tree lines count from `above` lines into the text."""
 
     node: ast.stmt
     above: int
@@ -59,7 +59,7 @@ def kernel_sources(text: str, path: str, statements: Sequence[TopStatement] | No
     bound = Counter(name for s in statements for name in _bound(s, lines))
     constants = _constants(nodes, bound)
     functions = [(s.node, s.above) for s in statements if isinstance(s.node, ast.FunctionDef)]
-    for node, above in functions:  # which kernels may call
+    for node, above in functions:  # kernels may call them
         if bound[node.name] == 1 and node.name not in constants:
             constants[node.name] = _function_source(node, node.lineno, above, lines, path, constants)
     found = [

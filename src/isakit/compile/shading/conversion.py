@@ -128,7 +128,7 @@ def rebased_literal(value: Typed, base: Base) -> Typed:
 
 
 def resized(value: Typed, to: Numeric) -> Typed:
-    """Give components another shape: a scalar in every place, or the first ones of a longer vector."""
+    """Give components another shape: repeat a scalar, or keep the first components of a longer vector or matrix."""
     have = value.numeric
     if (have.size, have.vectors) == (to.size, to.vectors):
         return value

@@ -165,7 +165,7 @@ class Emitter:
         return self.b.op(JOIN, *parts)
 
     def constant(self, value: float, kind: str) -> IrValue:
-        """Return a constant with a number in every channel of a kind."""
+        """Return a constant with `value` in every channel."""
         return self.spread(float_const(value, element(kind)), count(kind))
 
     # --- arithmetic --------------------------------------------------------------------------------------------------

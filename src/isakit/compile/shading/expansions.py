@@ -324,7 +324,7 @@ def _cosh(e: Emitter, v: IrValue) -> IrValue:
 
 
 def _tanh(e: Emitter, v: IrValue) -> IrValue:
-    """Compute it of the magnitude, which keeps the exponential from growing without bound."""
+    """Return tanh, computed from the magnitude so that the exponential cannot overflow."""
     size = e.op(VABS, v)
     down = e.op(VEXP2, e.mul(size, _number(e, -2 * math.log2(math.e), v)))
     got = e.div(e.sub(_number(e, 1, v), down), e.add(_number(e, 1, v), down))

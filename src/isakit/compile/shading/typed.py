@@ -242,7 +242,7 @@ class TypedDeclare(TypedStatement):
 
 @dataclass
 class TypedEvaluate(TypedStatement):
-    """An expression for its effects."""
+    """An expression evaluated for its side effects."""
 
     value: Typed
 

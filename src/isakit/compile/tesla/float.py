@@ -111,7 +111,7 @@ _PREPARED = {EX2: (hw.PREEX2, hw.EX2), SIN: (hw.PRESIN, hw.SIN), COS: (hw.PRESIN
 
 @rule(*_FUNCTIONS, guardable=True)
 def function(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Ask the unit for special functions."""
+    """Emit an instruction of the special function unit."""
     s.emit(_FUNCTIONS[i.op], dst=s.result(i), src=s.reg(i.args[0]))
 
 

@@ -60,7 +60,7 @@ def address(s: TeslaSelection, i: Ins, attrs: AddressShift) -> None:
 
 @rule(STEP)
 def step(s: TeslaSelection, i: Ins, attrs: AddressStep) -> None:
-    """Add to an address register."""
+    """Emit the addition of a constant to an address register."""
     src = OperandReg(s.vreg(i.args[0]))
     s.emit(hw.ADD_A, adst=OperandReg(s.vreg(i.out)), src=src, offset=FixedNumber(attrs.step))
 

@@ -219,7 +219,7 @@ def breakpoint_(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 @rule(PMEVENT)
 def event(s: TeslaSelection, i: Ins, attrs: Numbered) -> None:
-    """Count an event."""
+    """Emit `pmevent`, which counts an event."""
     s.emit(hw.PMEVENT, event=FixedNumber(attrs.id))
 
 

@@ -102,7 +102,7 @@ class TeslaSelection(Selection):
             shifted = i is not None and i.op in (SHR, SAR) and isinstance(i.args[1], Const) and i.args[1].value == 16
             if i is not None and shifted and not high:
                 inner = i.args[0]
-                if not isinstance(inner, Const) and inner.ins not in self.plan.skipped:  # which has no register then
+                if not isinstance(inner, Const) and inner.ins not in self.plan.skipped:  # a skipped one has no register
                     r = self.vreg(inner)
                     r.low = True
                     return OperandReg(r, half="h")

@@ -51,7 +51,7 @@ class BitInstructions(Base):
             self.write(a[0], self.b.op(SAR if sign else SHR, self.clean(a[1], ty), n), ty)
 
     def shift_left(self, x: Pair, n: IrValue) -> Pair:
-        """Shift a pair left; from 64 places on nothing is left."""
+        """Return a 64-bit pair shifted left; 0 for counts of 64 and more."""
         op = self.b.op
         if isinstance(n, Const):
             v = n.value

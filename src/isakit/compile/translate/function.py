@@ -143,7 +143,7 @@ class Translator(Integer, Floats, Barriers):
         raise self.refuse("a label was expected", operand)
 
     def do_brx(self, m: Mods, a: Args) -> None:
-        """Branch by a table: a chain of comparisons, since an address from memory sends all lanes to one place."""
+        """Branch by a table: as a chain of comparisons, because an indirect branch takes all lanes to one address."""
         if not isinstance(a[1], Name) or a[1].text not in self.entry.branch_targets:
             raise self.refuse("the name of a list of branch targets was expected", a[1])
         index = self.word(a[0], "u32")

@@ -428,7 +428,7 @@ class MemoryInstructions(Base):
         return b(_ATOMIC[op], old, v)
 
     def _locked(self, base: IrValue, offset: int, change: Callable[[IrValue], IrValue]) -> IrValue:
-        """Change a word of shared memory under its lock: lanes that do not get the lock try again."""
+        """Change a word of shared memory under its lock; lanes that do not get the lock retry."""
         keep, result = self.fresh(), self.fresh()
         self.put(keep, base)
         loop, own, done = self.new_block(), self.new_block(), self.new_block()

@@ -492,7 +492,7 @@ def _from_integer(s: UsseSelection, i: Ins, a: Sign) -> None:
 
 @rule(F2I)
 def _to_integer(s: UsseSelection, i: Ins, a: Sign) -> None:
-    """Convert the halves of the number that is cut off: the upper one is the floor of its 65536th part."""
+    """Convert the two halves of the truncated number: the upper one is the floor of the number divided by 65536."""
     x = s.source(i.args[0])
     if x.base is None or not x.plain or s.beyond_test(x, int(x.channels[0])):
         x = s.copied(x._replace(extent=(0, 0)), False)

@@ -164,7 +164,7 @@ class UsseSelection(Selection):
         return reads
 
     def _own(self, v: IrValue) -> bool:
-        """Return whether an instruction computes a value that one other operation reads."""
+        """Return whether `v` is computed by an instruction and read by one operation only."""
         i = v.ins
         return i is not None and self.uses[v] == 1 and i.op not in (*LAZY, PHI) and not self.constant(v)
 
@@ -257,7 +257,7 @@ class UsseSelection(Selection):
         return Dest(reg, at, n, ty, at + n == count(v.kind))
 
     def homes(self, v: IrValue) -> Iterator[tuple[IrValue, Home]]:
-        """Yield where a value and those that it is read from are, of those that operations compute."""
+        """Yield (value, its home) for the computed values that `v` is read from, itself included."""
         at, root = 0, v
         while root in self.parts:
             root, offset = self.parts[root]
@@ -293,7 +293,7 @@ class UsseSelection(Selection):
         return got
 
     def source(self, v: IrValue) -> Source:
-        """Return how a value is read."""
+        """Return the source operand that reads `v`: its registers, components and modifiers."""
         n, ty = count(v.kind), element(v.kind)
         i = v.ins
         if isinstance(v, Const):

@@ -46,7 +46,7 @@ class SanitizerFinding:
 
 @record
 class FindingRecord:
-    """A `SanitizerFinding` for JSON; `source` and `other_source`: the lines, as `file:line: text`, where known."""
+    """A `SanitizerFinding` for JSON; `source` and `other_source` are lines as `file:line: text`, where known."""
 
     kind: str
     address: int
@@ -79,7 +79,7 @@ class SanitizerReport:
 
     def add(self, kind: str, address: int, text: str, count: int, example: Callable[[], str],
             other: int | None = None) -> None:  # fmt: skip
-        """Count something; the first time of its kind at an instruction is the example."""
+        """Count a finding; its first occurrence at an instruction becomes the example."""
         key = kind, address, other
         found = self.findings.get(key)
         if found is None:

@@ -126,7 +126,7 @@ class Shadow:
         self._unwritten[start // self.grain - self._first : -(-(start + size) // self.grain) - self._first] = False
 
     def mark_places(self, place: Array) -> None:
-        """Mark places as written, without a note of who did."""
+        """Mark bytes as written without recording who wrote them."""
         self._unwritten[place] = False
 
     def unwritten(self, place: Array) -> Array:

@@ -138,7 +138,7 @@ class _Watcher:
 
     # --- a step ---
     def before(self, touches: Sequence[MemoryAccess]) -> None:
-        """Keep the words that are about to be accessed, as they are before the step."""
+        """Keep the contents of the words that are about to be accessed."""
         for t in touches:
             for cell, thread in self._cells_of(t):
                 if cell not in self._cells:
@@ -188,7 +188,7 @@ class _Watcher:
                 if before != after:
                     note(*cell, before, after)
                     self._cells[cell] = after
-        if new_block:  # other threads have what is their own
+        if new_block:  # the cells of threads belong to those of the block before
             for cell in [c for c in self._cells if " of " in c[0]]:
                 note(*cell, self._cells.pop(cell), None)
         for name, before in self._whole.items():

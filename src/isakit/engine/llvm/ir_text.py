@@ -11,7 +11,7 @@ from isakit.sem.value import Table
 class LlvmModule:
     """An LLVM module under construction. Functions and tables are emitted once, by key.
 
-    `elsewhere` has functions that other modules provide: key -> (name, signature as for `declare`).
+    `elsewhere`: functions that other modules provide: key -> (name, signature as for `declare`).
     """
 
     def __init__(self, lanes: int = 32, attributes: str = "nounwind") -> None:

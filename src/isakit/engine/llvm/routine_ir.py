@@ -62,7 +62,7 @@ class RecordStorage(Protocol):
         ...
 
     def whole(self, body: Builder) -> Ref:
-        """Return a pointer to the record, for functions that look at fields that are in memory."""
+        """Return a pointer to the record in memory, for functions that access its fields through one."""
         ...
 
 
@@ -111,11 +111,7 @@ SpecialCalls = Mapping[Callee, Special]
 
 @dataclass
 class InlineSite:
-    """Site that a routine is emitted at: the code around it.
-
-    `raising()` ends the block where the routine raises an exception. `variable(type)` gives an alloca. `symbol(code)`
-    declares the function of a shared routine and returns its name. `specials`: by routine, see `Special`.
-    """
+    """The code around a place where a routine is emitted."""
 
     raising: Callable[[RaiseStatement | None], None]
     variable: Callable[[IrType], Ref]

@@ -109,7 +109,7 @@ class ValueLowering:
         return self.body.select(c, a, b)
 
     def resize(self, r: Ref, width: int, *, signed: bool = False) -> Ref:
-        """Truncate or extend."""
+        """Return a value truncated to `width` bits, or extended with zeros or (`signed`) its sign."""
         type = r.type
         if width == type.width:
             return r
@@ -306,7 +306,7 @@ class ValueLowering:
         return self._function(op, statics, widths, scalar=False)
 
     def one_lane(self, op: Operation, statics: StaticKey, widths: tuple[int, ...]) -> IrFunction:
-        """Return a function that computes an operation on one lane by its integer definition."""
+        """Return the function of one lane that computes an operation by its integer definition."""
         width = expansion(op, statics, widths)[1].width
         name = self._function(op, statics, widths, scalar=True)
         return IrFunction(name, integer(width), tuple(integer(w) for w in widths))

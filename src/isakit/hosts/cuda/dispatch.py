@@ -143,7 +143,7 @@ def _interface(f: ApiFunction, body: bytes) -> str:
 
 
 def shown(arguments: list[object]) -> str:
-    """Return arguments as a trace shows them."""
+    """Return arguments as they are shown in a trace."""
     return "(" + ", ".join(_short(a) for a in arguments) + ")"
 
 

@@ -140,7 +140,7 @@ def _known_libraries() -> str:
 
 
 def environment_for(program: ProgramFile, broker: int, given: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of the program. Raises HostError if the library cannot be had."""
+    """Return the environment to start the program with. Raises HostError if the library cannot be built."""
     folder = str(library_folder(program.bits))
     out = dict(given)
     aliases = _aliases(program, given)

@@ -207,7 +207,7 @@ class CudaServer:
         return list(fds)
 
     def drop(self, connection: Connection) -> None:
-        """End a connection."""
+        """Close a connection and its session."""
         self.connections.remove(connection)
         self.selector.unregister(connection.socket)
         connection.socket.close()

@@ -115,7 +115,7 @@ class Session(ProcessDevice):
         self.release()
 
     def reset(self) -> None:
-        """Destroy what the process has on the device. Handles of modules and functions stay valid."""
+        """Destroy all objects of the process on the device. Handles of modules and functions stay valid."""
         self.handles.forget((Array, GraphicsResource))
         for module in self.modules:
             module.unload()

@@ -68,7 +68,7 @@ def request(connection: socket.socket, until: float | None = None) -> tuple[int,
     """Return (op, command, payload) of the next request. Raises as `received`, and HostError for one too long."""
     op, command, length = REQUEST.unpack(received(connection, REQUEST.size, until))
     if length > MOST_BYTES:
-        raise HostError(f"a message of {length} bytes")
+        raise HostError(f"a message of {length} bytes is too long: at most {MOST_BYTES} are taken")
     return op, command, received(connection, length, until)
 
 

@@ -59,7 +59,7 @@ class Report:
             self.counts[what] += n
 
     def add_seconds(self, what: str, seconds: float) -> None:
-        """Add to the time that went into something."""
+        """Add seconds to the time spent on `what`."""
         with self._lock:
             self.seconds[what] = self.seconds.get(what, 0.0) + seconds
 

@@ -80,12 +80,12 @@ class Choices(Settings):
 
 @dataclass(frozen=True)
 class StageChoices(Choices):
-    """The answers for a graphics stage, with those of `graphics.GraphicsChoices` that its program can see.
+    """The choices for a graphics stage, with those of `graphics.GraphicsChoices` that its program can see.
 
     Attributes:
         discarded: whether discarded lanes keep `run`ning, or `end`.
         vstride: what $vstride reads.
-        sample: what $sampleid reads; no question, but built into compiled code like the answers.
+        sample: what $sampleid reads; not an open question, but compiled into the code like the choices.
     """
 
     discarded: Literal["run", "end"] = "run"

@@ -64,7 +64,7 @@ class FlatMemory:
 
     @classmethod
     def over(cls, buffer: Writable) -> FlatMemory:
-        """Return memory whose bytes are those of a writable buffer; the last `ROOM_BEHIND` of them are not used.
+        """Return memory whose bytes are those of a writable buffer; the last `ROOM_BEHIND` of them stay unused.
 
         Raises LaunchError for a buffer that is read-only, not contiguous, too small or not aligned to 16 bytes.
         """

@@ -55,7 +55,7 @@ class Machine(MachineState):
         self.most_work: int | None = None
 
     def again(self, blocks: int = 1) -> Machine:
-        """Return a machine for the same launch on the same device memory, with so many blocks resident at a time."""
+        """Return a machine for the same launch on the same device memory, with `blocks` blocks resident at a time."""
         return Machine(self.launch, self.device, resident_lanes=blocks * 32 * self.launch.warps)
 
     # --- snapshots --------------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ class ShaderStep:
 
     @cached_property
     def written_files(self) -> frozenset[str]:
-        """The register files the instruction writes."""
+        """The register files that the instruction writes."""
         return frozenset(e.name for e in trace_of(self.form, self.word).of_kind("write"))
 
     @cached_property

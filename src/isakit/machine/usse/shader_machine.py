@@ -383,7 +383,10 @@ class Machine:
         """End at once: nothing reads results before the end."""
 
     def _state_at_end(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
-        """Accept the instruction at the end of the program. Raises NotModelled before other instructions."""
+        """Accept an instruction that only sets state read by no result.
+
+        Raises NotModelled unless it ends the program.
+        """
         code = self._code()
         if pc + 1 < len(code):
             raise NotModelled(f"`{code.program[pc].text}` before other instructions", "what it sets is not known")

@@ -138,7 +138,7 @@ class CoreMachine(CoreState):
 
     # --- snapshots ----------------------------------------------------------------------------------------------------
     def _parts(self) -> dict[str, object]:
-        """Return the objects the state is in, by name."""
+        """Return the objects that hold the state, by name."""
         parts: dict[str, object] = {n: getattr(self, n) for n in _PARTS}
         rings: dict[str, object] = {f"vpring.{k}": ring for k, ring in enumerate(self.vpring.rings)}
         return {"core": self, **parts, **rings}
@@ -338,7 +338,7 @@ class CoreMachine(CoreState):
 
     # --- macroblock input ---------------------------------------------------------------------------------------------
     def parse_ring(self) -> None:
-        """Take packets out of the macroblock ring."""
+        """Process the packets in the macroblock ring."""
         self.units.parse_ring()
 
     def feed(self, words: Sequence[int]) -> None:

@@ -37,7 +37,7 @@ _DIVISION_MASK = {0: 0, 1: 2, 2: 1, 3: 3}
 
 
 class SurfaceOutput:
-    """MVSO[] and the write unit. `parts` collects what single stores to the flag and partitioning cells left."""
+    """MVSO[] and the write unit. `parts` collects the values of single stores to the flag and partitioning cells."""
 
     def __init__(self, memory: HostMemory) -> None:
         self.memory = memory

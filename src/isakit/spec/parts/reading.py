@@ -407,7 +407,7 @@ class _Stem:
 
 
 def _dotted(stem: Part, letters: Part | None, s: TokenStream, k: int, so_far: Bits) -> Iterator[Match]:
-    """Yield the readings of a part with letters after a dot, `pa4.xyzw`: they may be one word or two."""
+    """Yield the readings of a part followed by a dot and letters, `pa4.xyzw`: one token or two."""
     for n, b in readings(stem, _Stem(s, k), k):
         _, dot, text = s.text(k).partition(".") if n == k + 1 else ("", "", "")
         if not dot and s.text(n)[:1] == ".":

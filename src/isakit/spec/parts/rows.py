@@ -124,7 +124,7 @@ def _resolved_choice(part: Choice, ctx: Context) -> Part:
 
 @once
 def _branches(a: Alternative) -> dict[int, Alternative]:
-    """Return the branch with what its part was in a context, by the part's id (the value keeps the part)."""
+    """Return an empty cache of `a` with its part specialized to a context, by the id of that part."""
     return {}
 
 

@@ -370,7 +370,7 @@ def test_a_vertex_program_with_a_matrix_and_the_block_of_the_pipeline(by_rows: b
         (words(TYPES + BODY.format("Load %v4 %t %nothing")), "nothing that is supported has it"),
         (words(TYPES + BODY.format("Load %v2 %t %tint")), "a load of float2 from a place of float4"),
         (words(TYPES + BODY.format("Store %tint %tint")), "it is only read"),
-        (words(TYPES + BODY.format("Load %v4 %t %tint\nIAdd %v4 %r %t %t")), "OpIAdd of float4 and float4"),
+        (words(TYPES + BODY.format("Load %v4 %t %tint\nIAdd %v4 %r %t %t")), "OpIAdd does not take float4 and float4"),
         (words(TYPES + BODY.format("Load %v4 %t %tint\nExtInst %v4 %r %set 73 %t")), "73 of GLSL.std.450"),
         (words(TYPES + BODY.format("Branch %nowhere\nLabel %x")), "there is no block"),
         (words(TYPES + BODY.format("Branch %x\nLabel %x\nBranch %y\nLabel %y\nBranch %x\nLabel %z")), "a jump back to"),

@@ -31,7 +31,7 @@ class MemoryInstructions(SpirvValues):
     def op_Variable(self, i: SpirvInstruction) -> None:
         kind = self.module.type(i.word(0))
         if not isinstance(kind, PointerType) or i.word(2) != spv.FUNCTION:
-            raise ShadingError(self.pos, "a variable of a function is of its own storage class")
+            raise ShadingError(self.pos, "a variable declared in a function must have the storage class Function")
         v = ShaderVariable(self.module.names.get(i.word(1), ""), kind.to, "local", self.pos)
         initial = self.typed(i.word(3)) if len(i.words) > 3 else None
         if initial is not None and initial.type != kind.to:

@@ -72,7 +72,7 @@ class NumberInstructions(MemoryInstructions):
         right = have.base.kind == b.numeric.base.kind == "float" if kind == "float" else not (
             have.is_float or have.is_bool or b.numeric.is_float or b.numeric.is_bool)  # fmt: skip
         if not shaped or not right or (kind == "float" and have != b.type):
-            raise ShadingError(self.pos, f"{said(i)} of {a.type} and {b.type}")
+            raise ShadingError(self.pos, f"{said(i)} does not take {a.type} and {b.type}")
         of = have if kind == "float" else have.of({"uint": UINT}.get(kind, INT if kind else have.base))
         values = self.operated(op, self.value(a), self.value(b), of)
         result = self.kind_of(i)
@@ -207,7 +207,7 @@ class NumberInstructions(MemoryInstructions):
     def op_MatrixTimesVector(self, i: SpirvInstruction) -> None:
         m, v = self._matrix(i, 2), self.numbers(i.word(3))
         if v.type != Numeric(m.numeric.base, m.numeric.vectors):
-            raise ShadingError(self.pos, f"{said(i)} of {m.type} and {v.type}")
+            raise ShadingError(self.pos, f"{said(i)} does not take {m.type} and {v.type}")
         rows = self._rows(m)
         x = self.value(v)[0]
         self.keep(i, self.kind_of(i), [dotted(self, rows, x) if rows is not None else combined(self, x, self.value(m))])
@@ -215,27 +215,27 @@ class NumberInstructions(MemoryInstructions):
     def op_VectorTimesMatrix(self, i: SpirvInstruction) -> None:
         v, m = self.numbers(i.word(2)), self._matrix(i, 3)
         if v.type != m.numeric.row:
-            raise ShadingError(self.pos, f"{said(i)} of {v.type} and {m.type}")
+            raise ShadingError(self.pos, f"{said(i)} does not take {v.type} and {m.type}")
         rows, x = self._rows(m), self.value(v)[0]
         self.keep(i, self.kind_of(i), [combined(self, x, rows) if rows is not None else dotted(self, self.value(m), x)])
 
     def op_MatrixTimesMatrix(self, i: SpirvInstruction) -> None:
         a, b = self._matrix(i, 2), self._matrix(i, 3)
         if a.numeric.vectors != b.numeric.size or a.numeric.base != b.numeric.base:
-            raise ShadingError(self.pos, f"{said(i)} of {a.type} and {b.type}")
+            raise ShadingError(self.pos, f"{said(i)} does not take {a.type} and {b.type}")
         columns = self.value(a)
         self.keep(i, self.kind_of(i), [combined(self, column, columns) for column in self.value(b)])
 
     def op_OuterProduct(self, i: SpirvInstruction) -> None:
         a, b = self.numbers(i.word(2)), self.numbers(i.word(3))
         if not a.numeric.is_float or a.numeric.base != b.numeric.base or a.numeric.is_matrix or b.numeric.is_matrix:
-            raise ShadingError(self.pos, f"{said(i)} of {a.type} and {b.type}")
+            raise ShadingError(self.pos, f"{said(i)} does not take {a.type} and {b.type}")
         self.keep(i, self.kind_of(i), self._call("outerProduct", [a, b], self.kind_of(i)))
 
     def op_Dot(self, i: SpirvInstruction) -> None:
         a = self.numbers(i.word(2))
         if not a.numeric.is_float or a.numeric.is_matrix:
-            raise ShadingError(self.pos, f"{said(i)} of {a.type}")
+            raise ShadingError(self.pos, f"{said(i)} does not take {a.type}")
         b = self.numbers(i.word(3), a.numeric)
         self.keep(i, self.kind_of(i), self._call("dot", [a, b], self.kind_of(i)))
 
@@ -243,7 +243,7 @@ class NumberInstructions(MemoryInstructions):
     def _bools(self, i: SpirvInstruction, k: int) -> Values:
         got = self.numbers(i.word(k))
         if not got.numeric.is_bool:
-            raise ShadingError(self.pos, f"{said(i)} of {got.type}")
+            raise ShadingError(self.pos, f"{said(i)} does not take {got.type}")
         return self.value(got)
 
     def op_Any(self, i: SpirvInstruction) -> None:

@@ -24,7 +24,7 @@ from isakit.compile.shading.types import (
 
 
 class SpirvProgram(SpirvControl):
-    """Lowers one entry point of a module into its function and interface."""
+    """The lowering of one entry point of a module to its function and interface."""
 
     # --- the whole ---------------------------------------------------------------------------------------------------
     def lower_entry(self, function: int) -> None:

@@ -206,7 +206,7 @@ class State3D(Engine):
 
     @derived("VIEWPORT_*", "DEPTH_RANGE_*", "GP_VIEWPORT_ID_ENABLE", "GP_ENABLE")
     def viewports(self) -> tuple[Viewport, ...]:
-        """Return those that are used."""
+        """Return the viewports in use."""
 
         def three(name: str, i: int) -> tuple[float, float, float]:
             x, y, z = (self.number(f"VIEWPORT_{name}_{c}", i) for c in "XYZ")

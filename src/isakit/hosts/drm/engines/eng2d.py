@@ -69,7 +69,7 @@ class Engine2D(Engine):
 
     @derived("DST_*")
     def target(self) -> CopySide:
-        """Return the image that is written."""
+        """Return the image that is written to."""
         return self._image("DST")
 
     def _allowed(self) -> bool:

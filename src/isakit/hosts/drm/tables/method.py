@@ -25,8 +25,8 @@ Status = Literal["known", "unknown"]
 class BitRange:
     """Named bits `high` to `low` of a method's word.
 
-    Attributes: `neutral`: the value that asks for nothing, of a field that is not modelled; other values are counted.
-    `ignored`: the field has no effect here, for the reason the method gives.
+    Attributes: `neutral`: the value without effect, of a field that is not modelled; other values are counted as
+    unsupported. `ignored`: the field has no effect here, for the reason the method gives.
     """
 
     name: str

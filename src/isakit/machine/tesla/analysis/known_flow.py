@@ -58,7 +58,7 @@ def flow_of(code: Code, entry: int, results: frozenset[RegisterKey], choices: Ch
 
 
 class KernelFacts:
-    """Facts found out about a kernel, by name, as JSON: one object of the cache."""
+    """Facts established about a kernel, by name: one JSON object of the cache."""
 
     def __init__(self, key: str) -> None:
         self._key = key

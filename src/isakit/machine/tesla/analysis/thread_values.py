@@ -84,7 +84,7 @@ def anything(width: int, alike: bool) -> Interval | None:
 
 @dataclass
 class Reached:
-    """A node as threads reach it: which threads may, and their register values."""
+    """A node as threads reach it: the threads that may run it, and the values of their registers."""
 
     runs: Array
     known: KnownIntervals

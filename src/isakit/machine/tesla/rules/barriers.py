@@ -57,7 +57,7 @@ def open_if_reached(block: BlockState, number: u32, choices: Choices) -> None:
 
 @shared_routine
 def warp_ended(block: BlockState, choices: Choices) -> None:
-    """Note that a warp of the block has finished, which may open the barriers that are for all."""
+    """Record that a warp of the block has finished, which may complete the barriers that wait for all warps."""
     block.ended += 1
     if choices.barrier_all == "unfinished":
         for number in range(block.allowed_barriers):

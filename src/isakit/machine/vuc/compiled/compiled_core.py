@@ -171,7 +171,7 @@ class Driver:
             self.rest = self._penalty
 
     def _room(self, limit: int) -> int:
-        """Return the cycle up to which compiled code may go: events, side effects and the watchdog are not for it."""
+        """Return the last cycle that compiled code may reach: it handles no events, side effects or watchdog."""
         core = self.core
         limit = min(limit, core.cycle + core.watch_at - core.issued - 1)
         for e in core.queue[: core.count]:

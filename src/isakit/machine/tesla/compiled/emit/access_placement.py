@@ -130,7 +130,7 @@ class OffsetAnalysis:
         return low.select(outside, low.constant(0, 32), address), self._without(lanes, outside, low)
 
     def _item_row(self, word: Ref, low: ValueLowering) -> Ref:
-        """Return offsets of a word of the lanes' items in a[], p[] or o[]: a row for each word."""
+        """Return the offsets of a word of all lanes' items in a[], p[] or o[]."""
         c = self.code
         first = c.body.mul(c.number_of_warp(), 128)
         start = low.op("add", low.op("mul", word, c.slot("row_bytes", I32)), first)

@@ -177,7 +177,7 @@ class FunctionCode:
         return pointer(name)
 
     def variable(self, place: RegisterKey, part: int = 0) -> Ref:
-        """Return the variable of a register, or of one flag of a $c register."""
+        """Return the stack variable of a register, or of one flag of a $c register."""
         file, n = place
         return pointer(f"%{file}{n}f{part}" if file == "c" else f"%{file}{n}")
 

@@ -71,10 +71,10 @@ class GlobalRows(OwnAccess):
         apart: int | None,
         others: tuple[int, ...] = (),
     ) -> _Rows:
-        """Branch on whether the lanes access neighbours of `size` bytes in the buffer the instruction accessed last.
+        """Branch on whether the lanes access adjacent words of `size` bytes in the buffer last accessed here.
 
-        The block if so is open. `apart`: what lies between the addresses of two lanes, if it is known; `others`:
-        distances besides `size` for which there is code where they are known.
+        Emission goes on in the block of the case that they do. `apart` is the distance in bytes between two lanes,
+        where it is known; `others` are distances besides `size` that there is code for.
         """
         c, b = self.code, self.code.body
         address = self._even(step, address, size, TRUE, low)

@@ -67,7 +67,7 @@ def declared_in(module: LlvmModule, name: str, target: Host) -> IrFunction:
 
 
 def symbol(name: str, target: Host) -> str:
-    """Return the name a function has for kernels of a target (kinds of targets pass vectors in different ways)."""
+    """Return the name of a support function for a target; kinds of targets pass vectors in different ways."""
     return f"isakit_{name}_{'embedded' if target.embedded else 'portable'}"
 
 
@@ -111,10 +111,10 @@ class _Support:
 
 
 def _check_global(b: Builder, support: _Support) -> None:
-    """Return whether some lane's access of `size` bytes is misaligned or in none of the buffers.
+    """Return whether any lane's access of `size` bytes is misaligned or lies in no buffer.
 
-    It is `rules.accesses.in_buffers` where all lanes hit the buffer that was hit last. A site holds start and length of
-    the range that had the last access of an instruction.
+    It is the fast path of `rules.accesses.in_buffers`, where all lanes hit the buffer that was hit last. A site caches
+    the start and length of the buffer that the instruction accessed last.
     """
     context, site, at, size, lanes = support.given(PTR, PTR, V32, I32, I32)
     misaligned = b.ne(b.and_(at, b.splat(b.sub(size, 1), V32)), 0)
@@ -139,7 +139,7 @@ def _check_global(b: Builder, support: _Support) -> None:
 
 
 def _check_own(b: Builder, support: _Support) -> None:
-    """Return whether an access of `size` bytes is misaligned or outside of a space; see `rules.accesses`."""
+    """Return true where an access of `size` bytes is misaligned or exceeds its space; see `rules.accesses`."""
     limit, at, size, lanes = support.given(I32, V32, I32, I32)
     low = ValueLowering(b, nothing, {})
     given = {"address": at, "size": size, "limit": limit}

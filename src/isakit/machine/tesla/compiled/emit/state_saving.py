@@ -183,7 +183,7 @@ class StateSaving:
         return point.label
 
     def stop_here(self, point: RestartPoint) -> None:
-        """Save the registers of a checkpoint."""
+        """Emit the save of a checkpoint's registers and the exit behind it."""
         b, dirty = self.code.body, self.dirty(point.pc)
         b.label(point.label)
         for place, values in point.values.items():

@@ -169,11 +169,11 @@ class WarpCode(InstructionCode):
             b.store(I64(0), pointer("%" + name))
 
     def _further_warps(self) -> None:
-        """Run the next warps of the block that have not begun after one has finished, then those of the next blocks.
+        """After a warp has finished, run the warps of the block that have not begun, then those of the next blocks.
 
-        They would have them from `rules.blocks.run_blocks`, in the same order, each of them to its end: no warp of such
-        a kernel waits for another one, and with no budget nothing has to be counted in between. A bound that need not
-        be exact is looked at after every block, and after warps that have run for long.
+        `rules.blocks.run_blocks` would run them in the same order, each to its end: no warp of such a kernel waits for
+        another one, and without a budget nothing is counted in between. A bound that need not be exact is checked after
+        every block, and after warps that have run for long.
         """
         b = self.body
         b.label("further")

@@ -319,7 +319,7 @@ IDLE = 8
 
 
 def acquire_worker(run: CompiledLaunch) -> Worker:
-    """Return an idle worker of an earlier launch that has the right sizes, or a new one."""
+    """Return an idle worker of the right shape from an earlier launch, or a new one."""
     shape, idle = Worker.shape_of(run), _idle.setdefault(run.kernel, deque(maxlen=IDLE))
     for _ in range(len(idle)):
         try:

@@ -95,7 +95,7 @@ class ServedWarps:
             self._serve_all(asking)
 
     def turn(self) -> bool:
-        """Give a turn to every warp that can run; return whether some can run after it."""
+        """Run each warp that can run for one turn; return whether any can still run afterwards."""
         self.context.set_slot("one_round", 1)
         status = self.states.column(state_layout.STATUS)
         for block in np.flatnonzero((status == state_layout.READY).reshape(self.blocks, -1).any(axis=1)).tolist():

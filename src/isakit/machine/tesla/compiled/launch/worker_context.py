@@ -99,7 +99,7 @@ class Slots:
 
 
 class WorkerContext(Slots):
-    """The slots with what a launch has for all its workers."""
+    """The context slots that all workers of a launch share."""
 
     def __init__(self, bound: Bound, kernel: CompiledKernel) -> None:
         super().__init__()
