@@ -1,8 +1,8 @@
 """A compiler from PTX to the Tesla instruction set: the open counterpart of `ptxas` for sm_10 to sm_13.
 
-`ptx` reads the text, `translate` turns it into the operations of `ops` in the form of `ir`, `passes` improve that
-form, `lower` makes machine instructions of it. `driver.compile_ptx` is the way in. `shading` reads Cg and GLSL into the
-same form, and SPIR-V, which other compilers make of HLSL and of more GLSL; `usse` makes shader files of it.
+`ptx` reads the text, `translate` turns it into the operations of `ops` in the form of `ir`, `passes` improve that form,
+`lower` selects machine instructions for it. The entry point is `driver.compile_ptx`. `shading` reads Cg and GLSL into
+the same form, and SPIR-V, to which other compilers translate HLSL and more of GLSL; `usse` makes shader files of it.
 """
 
 from __future__ import annotations

@@ -36,14 +36,14 @@ class IrBuilder:
         self.shared = {}
 
     def emit(self, what: PlainOp | Operation, args: list[IrValue], kinds: Sequence[str], /) -> Ins:
-        """Append an operation as it is."""
+        """Append an operation without simplifying it, and return its instruction."""
         i = Ins(what, args, kinds, self.loc)
         i.block = self.block
         self.block.ins.append(i)
         return i
 
     def op(self, what: PlainOp | Operation, /, *given: IrValue, kinds: Sequence[str] = "") -> IrValue:
-        """Return the (first) result of an operation without effects, as simple as it gets."""
+        """Return the (first) result of an operation without effects, simplified as far as possible."""
         args = list(given)
         op, attrs = operation(what)
         for _ in range(8):
@@ -69,7 +69,7 @@ class IrBuilder:
 
     # --- 64-bit integers as pairs of words ---------------------------------------------------------------------------
     def add64(self, a: tuple[IrValue, IrValue], b: tuple[IrValue, IrValue]) -> tuple[IrValue, IrValue]:
-        """Add 64-bit integers that are pairs of words."""
+        """Return the sum of two 64-bit integers that are pairs of words, low one first."""
         if all(isinstance(v, Const) for v in (*a, *b)):
             return words64(value64(a) + value64(b))
         if isinstance(b[0], Const) and b[0].value == 0:
@@ -80,7 +80,7 @@ class IrBuilder:
         return low, self.both(ADC, a[1], b[1], carry)[0]
 
     def sub64(self, a: tuple[IrValue, IrValue], b: tuple[IrValue, IrValue]) -> tuple[IrValue, IrValue]:
-        """Subtract 64-bit integers that are pairs of words."""
+        """Return the difference of two 64-bit integers that are pairs of words, low one first."""
         if isinstance(b[0], Const) and isinstance(b[1], Const):
             return self.add64(a, words64(-value64(b)))
         low, carry = self.both(SUBX, a[0], b[0])
@@ -106,7 +106,7 @@ def words64(value: int) -> tuple[IrValue, IrValue]:
 
 
 def value64(pair: tuple[IrValue, IrValue]) -> int:
-    """Return the number of a pair of constants."""
+    """Return the 64-bit number of a pair of constants."""
     low, high = pair
     assert isinstance(low, Const)
     assert isinstance(high, Const)

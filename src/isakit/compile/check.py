@@ -10,11 +10,11 @@ from isakit.compile.vector_ops import TYPED, KindError
 
 
 class BrokenForm(Exception):
-    """A pass left something that is not well formed: an error of the compiler, not of its input."""
+    """A pass broke the intermediate form: a bug of the compiler, not a mistake in its input."""
 
 
 def verify(f: Function, after: str) -> None:
-    """Raise BrokenForm for the first thing that is wrong. Takes time linear in the size of the function."""
+    """Raise BrokenForm for the first violation. Takes time linear in the size of the function."""
     where: dict[IrValue, Block] = {}
 
     def error(block: Block, what: object) -> BrokenForm:

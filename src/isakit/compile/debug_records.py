@@ -1,7 +1,7 @@
 """Variables of the source through LLVM: from its debug records to pragmas of PTX.
 
 LLVM says in its records which value each variable has, through all optimisations, but drops most of that on the way to
-PTX, which has no location lists. So every record becomes, behind the last optimisation, a statement of assembly that
+PTX, which has no location lists. So after the last optimisation every record becomes an inline assembly statement that
 takes the value: `.pragma "isakit.value NAME TYPE OPERAND"`, see `compile.debug_records`.
 """
 
@@ -43,7 +43,7 @@ _ENCODINGS = {"DW_ATE_signed": "s", "DW_ATE_signed_char": "s", "DW_ATE_unsigned"
 _NAMED_ONLY = ("DW_TAG_typedef", "DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type", "DW_TAG_member")
 _MARK = re.compile(r'\s*(?:\.pragma "isakit\.value |// (?:begin|end) inline asm$)')
 DEEPEST = 20
-"""Types inside of types that are followed."""
+"""Depth to which nested types are followed."""
 
 
 class _Flow:
@@ -71,7 +71,7 @@ class _Flow:
         self._reached = set(self._dominators.order)
 
     def reaches(self, value: re.Match[str] | None, at: int) -> bool:
-        """Return whether a value is defined on all ways to a line; constants and arguments are."""
+        """Return whether a value is defined on all paths to a line; constants and arguments are."""
         if value is None or value[0] not in self._defined:
             return True
         block, number = self._defined[value[0]]
@@ -82,7 +82,7 @@ class _Flow:
 
 
 class _IrBlock:
-    """A block of LLVM IR: its name, the line it begins at, and the blocks it goes to."""
+    """A basic block of LLVM IR: its name, the line it begins at, and its successors."""
 
     def __init__(self, name: str, first: int) -> None:
         self.name, self.first = name, first
@@ -102,7 +102,7 @@ class _Metadata:
         return self.nodes.get(node, ("", {}))[1]
 
     def variable(self, node: str, location: str) -> tuple[str, str] | None:
-        """Return the name and type of a variable of a kernel; None for one that has no name, or a type without a place.
+        """Return the name and type of a variable of a kernel; None for one without a name or a location.
 
         A variable of a function that was inlined is called `function::name`.
         """
@@ -175,7 +175,7 @@ class _Metadata:
 
 
 def without_headers(ir: str, folder: str) -> str:
-    """Return LLVM IR in which code of a folder's inlined functions has the places of their calls, and no variables."""
+    """Return LLVM IR in which inlined code of a folder's functions has the locations of the calls, and no variables."""
     about = _Metadata(ir)
 
     def at_call(m: re.Match[str]) -> str:
@@ -197,7 +197,7 @@ def without_headers(ir: str, folder: str) -> str:
 
 
 def marked(ir: str) -> str:
-    """Return a module of LLVM IR, all of whose optimisations are done, with marks in place of its debug records."""
+    """Return fully optimised LLVM IR with marks in place of its debug records."""
     about = _Metadata(ir)
     out: list[str] = []
     lines = ir.splitlines()
@@ -226,7 +226,7 @@ def marked(ir: str) -> str:
 
 
 def _mark(name: str, type: str, value: re.Match[str] | None) -> str:
-    """Return the statement that marks a value, a match of `_VALUE`; an unknown one for None."""
+    """Return the statement that marks a value, a match of `_VALUE`; None stands for an unknown one."""
     operand, inputs = _operand(value) if value is not None else ("", "")
     constraint = f'"{inputs.partition(" ")[0]}"' if inputs else '""'
     text = f".pragma \\22isakit.value {quote(name, safe=':_')} {type} {operand}".rstrip() + "\\22;"
@@ -234,7 +234,7 @@ def _mark(name: str, type: str, value: re.Match[str] | None) -> str:
 
 
 def _operand(m: re.Match[str]) -> tuple[str, str]:
-    """Return the operand of a mark, and the constraint, type and value of its input where it has one."""
+    """Return the operand of a mark, and the (constraint, type, value) of its input if it has one."""
     if m[2] in ("poison", "undef"):
         return "", ""
     kind, what = "ptr" if m[1].endswith("*") else m[1].partition(" ")[0], m[2]
@@ -267,9 +267,9 @@ def _constant(kind: str, text: str) -> int | None:
 
 
 def without_marks(ptx: str) -> tuple[str, list[int]]:
-    """Return PTX for people, without marks and what says where statements of assembly are, and the number of each line.
+    """Return readable PTX, without marks and the comments around inline assembly, and the new number of each line.
 
-    A line that is gone has the number of the one before it.
+    A removed line has the number of the one before it.
     """
     out: list[str] = []
     numbers: list[int] = []
@@ -281,7 +281,7 @@ def without_marks(ptx: str) -> tuple[str, list[int]]:
 
 
 def as_debug_build(ptx: str) -> str:
-    """Return a PTX text as a debug build, in which variables stay: `.target` names `debug`, as NVIDIA writes it."""
+    """Return PTX as a debug build, in which variables are kept: `.target` names `debug`, as NVIDIA writes it."""
     return re.sub(r"^\s*\.target\s+[^\n/]*[\w]", r"\g<0>, debug", ptx, count=1, flags=re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""The compiler: one function that says what happens in which order."""
+"""The compiler: one function that runs all stages in order."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ PASSES: tuple[Callable[[Function], None], ...] = (
     eliminate_dead_code,
     split_critical_edges,
 )
-"""The passes before instructions are selected, in this order; each says what holds after it."""
+"""The passes before instruction selection, in order; each says what holds after it."""
 
 CROWDED = 32
 """The registers of a thread above which other orders of its operations are tried: 512 threads can have as many on the
 chips of compute capability 1.2 and 1.3."""
 
 CHECK_EVERY_PASS = False
-"""True to verify the form after every pass instead of after the last: tests want to know which pass broke it."""
+"""Switch for verifying the form after every pass instead of after the last: tests want to know which pass broke it."""
 
 Watch = Callable[[str, str], None]
 """Called with the name of a pass and the function after it as text."""
@@ -92,7 +92,7 @@ class Compiled:
 
     Attributes:
         module: the kernels that compile.
-        failures: name of a kernel to what is wrong with it.
+        failures: name of a kernel to its error.
     """
 
     module: Module
@@ -100,12 +100,12 @@ class Compiled:
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        """Everything that is wrong."""
+        """The errors of all kernels that failed."""
         return [d for ds in self.failures.values() for d in ds]
 
 
 def variant_for(module: PtxModule) -> str:
-    """Return the chip a PTX text is written for; for a later one the chip that can do most."""
+    """Return the chip a PTX text is written for; for a later target, the most capable chip."""
     arch = module.target.replace("compute_", "sm_")
     return ARCH_TO_VARIANT.get(arch, "gt200")
 
@@ -120,9 +120,9 @@ class CompileOptions:
         origin: the text in the file `path` that a compiler made the PTX from, for messages at its lines.
         max_registers: registers per thread to use at most; 0 for all there are.
         kernels: names of the kernels to compile, as symbols or as the source has them (default: all).
-        watch: called after every pass with its name and what it left, for people.
-        named: find the places of registers of PTX, for a text that is the source. The places of variables of another
-            source are found where the text has marks: see `compile.debug_records`.
+        watch: called after every pass with its name and the function as text, for people.
+        named: find the locations of PTX registers, where PTX is the source. Those of another source's variables
+            are found where the text has marks: see `compile.debug_records`.
     """
 
     variant: str | None = None
@@ -161,13 +161,16 @@ def compile_ptx(
 
 @no_collections()
 def compile_kernels(text: str, options: CompileOptions) -> Compiled:
-    """Compile as `compile_ptx`, also where no kernel does. Raises as it does for what is wrong outside of kernels."""
+    """Compile like `compile_ptx`, but return even if no kernel compiles.
+
+    Raises for errors outside of kernels as it does.
+    """
     *_, out = compile_in_steps(text, options)
     return out
 
 
 def compile_in_steps(text: str, options: CompileOptions) -> Iterator[Compiled]:
-    """Compile as `compile_kernels`; yields what there is after each kernel, and at last the whole."""
+    """Compile like `compile_kernels`; yield the result so far after each kernel, and finally the whole."""
     path, kernels = options.path, options.kernels
     ptx = parse(text, path, options.origin)
     if ptx.errors:
@@ -208,7 +211,7 @@ def compile_entry(
     textures: list[str],
     options: CompileOptions,
 ) -> Kernel:
-    """Compile one kernel: this is the pipeline. Raises PtxSyntaxError."""
+    """Compile one kernel through all stages. Raises PtxSyntaxError."""
     layout = VariableLayout(ptx, entry, bank)
     f = translate(ptx, entry, chip, layout, options.named)
     f.globals = [v.unique for v in ptx.variables.values() if _in_global_memory(v)]
@@ -257,8 +260,8 @@ def _machine_code(
 ) -> tuple[MFunction, MachineCode, int]:
     """Return the code of a kernel, and the bytes of local memory before its spill slots. Raises PtxSyntaxError.
 
-    Where it needs many registers, its operations are tried in the order that leaves few of them live at a time, and
-    that is what becomes of it if it helps.
+    Where it needs many registers, its operations are also tried in an order that keeps few registers live, and the
+    better of the two is returned.
     """
     _, divergent = divergent_values(f)
     local = -(-f.local // 4) * 4
@@ -309,9 +312,9 @@ def _select_and_allocate(
     textures: list[str],
     options: CompileOptions,
 ) -> tuple[MFunction, MachineCode, list[Loc]]:
-    """Return the code of a kernel in the order it stands in, and where lanes may miss a barrier.
+    """Return the code of a kernel in its order, and the locations where lanes may miss a barrier.
 
-    Where instructions do not reach all literals in memory, most of them are put into registers, and then all. Raises
+    If instructions cannot reach all literals in memory, most of them go into registers, and then all. Raises
     PtxSyntaxError.
     """
     watch = options.watch
@@ -392,7 +395,7 @@ def _variables(ptx: PtxModule, bank: ConstantBank, module: Module) -> None:
 
 
 def _globals(module: Module) -> None:
-    """Fill in the table of addresses of variables in global memory: one table serves all kernels."""
+    """Fill in the address table of variables in global memory, which all kernels share."""
     module.relocations = [Relocation("c14", 4 * k, v.name) for k, v in enumerate(module.globals)]
 
 

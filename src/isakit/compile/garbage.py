@@ -11,8 +11,8 @@ from contextlib import contextmanager
 def no_collections() -> Generator[None]:
     """Pause the collection of cyclic garbage.
 
-    A function being compiled is some hundred thousand objects, all of them in use: looking through them again and again
-    took a third of the time, and more the longer the text.
+    A function being compiled is some hundred thousand objects, all of them in use: scanning them again and again took a
+    third of the time, and more for longer texts.
     """
     was = gc.isenabled()
     gc.disable()

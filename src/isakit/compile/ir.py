@@ -1,9 +1,10 @@
 """The compiler's intermediate form: typed values, each defined once, in blocks.
 
 Kinds of values: `r` 32 bits, `d` 64 bits and `q` 128 bits in adjacent registers, `p` a predicate, `f` the carry of an
-addition, `a` an address. Vectors are named by type and number of elements, `f32x4`, `f16x2`. Which of them there are,
-and what they are kept in, a target says. Values of 8 and 16 bits are `r` whose upper bits mean nothing; what needs them
-clean extends them first. 64-bit integers are two `r`: an unused half is removed like any other dead value.
+addition, `a` an address. Vectors are named by type and number of elements, `f32x4`, `f16x2`. The target determines
+which of them exist, and in which registers they are kept. Values of 8 and 16 bits are `r` whose upper bits are
+undefined; an operation that needs them extends them first. 64-bit integers are two `r`: an unused half is removed like
+any other dead value.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class Const(IrValue):
 
 
 class OpUniformity(Enum):
-    """When the results of an operation are the same in all lanes of a warp that execute it."""
+    """Condition under which an operation has the same results in all lanes of a warp that execute it."""
 
     OPERANDS = "where its operands are the same"
     MEMORY = "where its operands are the same and the lanes execute it at the same time"
@@ -78,22 +79,22 @@ class PointsTo(Enum):
 
 
 class NoAttributes(NamedTuple):
-    """Operations that have arguments only."""
+    """The attributes of operations that have arguments only."""
 
 
 class IrOp(Generic[P, A]):
     """An operation of the IR: one row of the table in `ops`. Calling it with attributes gives the operation with these.
 
     Attributes:
-        args, outs: kinds of arguments and results; `*` any number of any kind.
+        args, outs: kinds of arguments and results; `*` stands for any number of any kind.
         uniformity: None where there is no result.
-        fold: the result for constant arguments, which attributes follow.
+        fold: computes the result from constant arguments, followed by the attributes.
         commutes: the two arguments may be exchanged.
-        flushes: results are no denormals, and a NaN is the chip's own one.
-        tests_zero: whether the instruction can say on the way if its result is 0: `always`, by a `constant` second
+        flushes: results are never denormal, and a NaN is the chip's canonical one.
+        tests_zero: whether the instruction can test its result for 0 as well: `always`, with a `constant` second
             argument only, or never.
-        simplify: what the operation is equal to that costs less, for (operation, arguments, constants, attributes).
-        stays: the operation is needed whether its results are read or not.
+        simplify: returns a cheaper equivalent, given (operation, arguments, constants, attributes).
+        stays: the operation is never dead, even if its results are not read.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class Operation(NamedTuple):
 
 
 def operation(what: PlainOp | Operation) -> Operation:
-    """Return an operation with its attributes, of which a plain one has none."""
+    """Return an operation with its attributes; a row without attributes becomes one."""
     return what if type(what) is Operation else Operation(what, ())  # type: ignore[arg-type]
 
 
@@ -158,7 +159,7 @@ class Ins:
         self.args = args
 
     def shown(self) -> str:
-        """Return the attributes as text, for people."""
+        """Return the attributes as text, for `dump`."""
         fields: tuple[str, ...] = getattr(self.attrs, "_fields", ())
         return "".join(f" {k}={v}" for k, v in zip(fields, self.attrs, strict=True) if v not in ("", False))
 
@@ -175,7 +176,8 @@ class Mark:
     """From here on a variable of the source has a value: of one word, or of several, the lowest first; none: unknown.
 
     Passes replace the values of marks as they replace arguments, but a mark keeps no value alive. `line`: of the text
-    it stands at; `type`: as `line_table.VariableRange` has it; `channel`: the element of a vector that is meant.
+    the mark is for; `type`: as `line_table.VariableRange` has it; `channel`: the element of the vector that holds the
+    value.
     """
 
     __slots__ = ("channel", "line", "name", "type", "values")
@@ -188,13 +190,13 @@ class Mark:
 
 
 class Block:
-    """Instructions that run one after the other, and how the block ends.
+    """A basic block: a sequence of instructions and the terminator.
 
     Attributes:
         term: ("jump", target), ("branch", condition, inverted, target if true, target if false), or ("exit",).
-        phis: results that depend on the predecessor: `phi` instructions with one argument per entry of `preds`.
-        loc: where its last instruction comes from, which is the branch it ends in if it has one.
-        live_in: values read before they are written here, by variable; only until values are defined once.
+        phis: `phi` instructions with one argument per entry of `preds`.
+        loc: origin of its last instruction: of the branch that ends it if there is one.
+        live_in: values read before they are written here, by variable; only before SSA form.
         env: the value each variable has at the end, likewise.
         marks: variables of the source that get a value here, in the order of their lines.
     """
@@ -236,8 +238,8 @@ class Function:
         shared: bytes of shared memory, launch header and parameters included.
         local: bytes of local memory of declared variables.
         barriers: barriers used.
-        kinds: kind of each variable, until values are defined once.
-        debugged: variables of the source keep their values as long as there is room.
+        kinds: kind of each variable, before SSA form.
+        debugged: variables of the source keep their registers as long as there are enough.
     """
 
     def __init__(self, name: str) -> None:
@@ -264,12 +266,12 @@ class Function:
         return found
 
     def make(self) -> Block:
-        """Make a block that has no place in the order yet."""
+        """Return a new block that has no position in the order yet."""
         self.count += 1
         return Block(self.count - 1)
 
     def block(self) -> Block:
-        """Append a block behind all others and return it."""
+        """Append a new block after all others and return it."""
         b = self.make()
         self.blocks.append(b)
         return b
@@ -281,7 +283,7 @@ class Function:
             yield from b.ins
 
     def connect(self) -> None:
-        """Bring the predecessors up to date; only before there are phis."""
+        """Recompute the predecessors of all blocks; only before there are phis."""
         for b in self.blocks:
             b.preds = []
         for b in self.blocks:

@@ -56,7 +56,7 @@ class VariableLayout:
         self._placed: dict[str, int] = {}
 
     def place(self, used: list[PtxVariable]) -> None:
-        """Give the variables a kernel uses their addresses: declared sizes first, arrays of open size after them."""
+        """Assign addresses to the variables a kernel uses: declared sizes first, arrays of open size after them."""
         for v in sorted(used, key=lambda v: v.open):
             if v.unique in self._placed:
                 continue

@@ -1,9 +1,9 @@
-"""Keeping what the threads of a warp give each other through shared memory without a barrier.
+"""Preserve communication between threads of a warp through shared memory without a barrier.
 
-A warp of these chips runs in step, and programs of their time rely on it: in `s[i] += s[i ^ 16]; s[i] += s[i ^ 8];`
-each thread reads what the others have just stored. LLVM sees that `s[i]` and `s[i ^ 16]` are two places of one thread
-and leaves the first store out. So its passes get nothing to look at behind another access (`LIMITS`), and before the
-last passes, which cannot be bounded, each access to shared memory is marked volatile.
+A warp of these chips runs in lockstep, and programs of their time rely on it: in `s[i] += s[i ^ 16]; s[i] += s[i ^ 8];`
+each thread reads what the others have just stored. LLVM sees that `s[i]` and `s[i ^ 16]` are different addresses in one
+thread and removes the first store. So its passes may not look past another access (`LIMITS`), and before the last
+passes, which cannot be limited, each access to shared memory is marked volatile.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SHARED = "addrspace(3)"
 _DERIVED = re.compile(r"\s+(%[-\w.$]+|%\"[^\"]*\") = (?:getelementptr|phi|select|bitcast|addrspacecast|freeze)\b(.*)")
 _ACCESS = re.compile(r"(\s+(?:%\S+ = load|store)) (?!volatile|atomic)")
 _BEHIND = re.compile(r", (?:align \d|!)")
-"""The alignment and attributes behind the operands of an access."""
+"""The alignment and attributes after the operands of an access."""
 _PARAMETER = re.compile(r"addrspace\(3\)[^,%]*(%[-\w.$]+)")
 _NAME = re.compile(r"%[-\w.$]+|%\"[^\"]*\"")
 _VOLATILE = re.compile(r"\b(ld|st)\.volatile\b")
@@ -65,7 +65,7 @@ def _last_operand(text: str) -> str:
 
 
 def unmarked(ptx: str, ir: str) -> str:
-    """Return PTX without the marks, made of `ir`; where the program has volatile accesses of its own, all stay."""
+    """Return PTX compiled from `ir` without the marks; all stay if the program has volatile accesses of its own."""
     return ptx if " volatile " in ir else _VOLATILE.sub(r"\1", ptx)
 
 

@@ -1,8 +1,8 @@
-"""The operations of the intermediate form: one row says everything passes and targets need to know of one.
+"""The operations of the intermediate form: one row states everything that passes and targets need to know.
 
 A row states kinds of arguments and results, whether results vary by lane, effects, and what a result points to; none of
 these has a default, because a wrong one makes wrong code. `fold` computes an operation on constants; the same functions
-serve as reference for the code that is selected. The attributes of an operation are a record with named fields.
+serve as reference for the selected code. The attributes of an operation are a record with named fields.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Signs16(NamedTuple):
 
 
 class Product24(NamedTuple):
-    """Signedness of 24-bit factors, and whether the upper 32 bits of the product are meant."""
+    """Signedness of 24-bit factors, and whether the result is the upper 32 bits of the product."""
 
     sign: bool
     high: bool
@@ -52,7 +52,7 @@ class Compare(NamedTuple):
 
 
 class CompareFloat(NamedTuple):
-    """A comparison of f32, of the first one's magnitude with `abs1`."""
+    """A comparison of f32; `abs1` compares the magnitude of the first operand."""
 
     cond: str
     abs1: bool = False
@@ -65,7 +65,7 @@ class CompareDouble(NamedTuple):
 
 
 class FloatSum(NamedTuple):
-    """A sum of f32. `loose`: the text names no rounding, so that a product may become part of it."""
+    """A sum of f32. `loose`: no rounding is stated, so a product may be fused into it."""
 
     neg1: bool = False
     neg2: bool = False
@@ -75,7 +75,7 @@ class FloatSum(NamedTuple):
 
 
 class FloatProduct(NamedTuple):
-    """A product of f32. `loose`: the text names no rounding, so that it may become part of a sum."""
+    """A product of f32. `loose`: no rounding is stated, so it may be fused into a sum."""
 
     neg: bool = False
     sat: bool = False
@@ -117,7 +117,7 @@ class DoubleFma(NamedTuple):
 
 
 class Conversion(NamedTuple):
-    """A conversion from `source` to `to`, after `abs` and then `neg`. `again`: it is meant although it seems idle."""
+    """A conversion from `source` to `to`, after `abs` and then `neg`. `again`: keep it although it seems redundant."""
 
     to: str
     source: str
@@ -129,13 +129,13 @@ class Conversion(NamedTuple):
 
 
 class Word(NamedTuple):
-    """The number of a word in a wider value."""
+    """The index of a word in a wider value."""
 
     i: int
 
 
 class Parameter(NamedTuple):
-    """A place in the launch header or the parameters, how it is read, and the space it points to if that is known."""
+    """An offset in the launch header or parameters, the type it is read as, and the space it points to, if known."""
 
     offset: int
     mode: str
@@ -181,20 +181,20 @@ class Atomic(NamedTuple):
 
 
 class AddressShift(NamedTuple):
-    """An address register: a value shifted left, and a number added."""
+    """An address register computed as a value shifted left, plus a constant."""
 
     shift: int
     step: int
 
 
 class AddressStep(NamedTuple):
-    """A number added to an address register."""
+    """A constant added to an address register."""
 
     step: int
 
 
 class TextureAccess(NamedTuple):
-    """A texture, the instruction that asks for it, and whether it is a cube map."""
+    """A texture, the instruction that samples it, and whether it is a cube map."""
 
     texture: str
     how: str
@@ -208,7 +208,7 @@ class Numbered(NamedTuple):
 
 
 class Vote(NamedTuple):
-    """Question to all lanes: all, any."""
+    """A vote over all lanes: all, any."""
 
     kind: str
 
@@ -231,7 +231,7 @@ def row(
     flushes: bool = False,
     tests_zero: str = "",
 ) -> IrOp[P, A]:
-    """Return a new row of the table. Raises DefinitionError for a name that is taken or facts that do not fit."""
+    """Return a new row of the table. Raises DefinitionError for a duplicate name or inconsistent properties."""
     if (uniformity is None) != (not outs):
         raise DefinitionError(f"operation {name!r}: only an operation without results has no uniformity")
     if name in OPS:
@@ -384,5 +384,5 @@ PMEVENT = row("pmevent", "", "", None, STAYS, NUMBER, Numbered)
 
 
 def fold(op: AnyOp, values: list[int], attrs: Attrs) -> int | None:
-    """Return the result of an operation on constants, None if it has to be computed by the chip."""
+    """Return the result of an operation on constants, None if it cannot be computed here."""
     return None if op.fold is None else int(op.fold(*values, *attrs)) & M32

@@ -1,6 +1,6 @@
-"""The interface of a shader: what stands between its code and everything outside of it.
+"""The interface of a shader: everything between its code and its surroundings.
 
-The code names inputs, uniforms, samplers and outputs by `name`; everything else about them stands here.
+The code refers to inputs, uniforms, samplers and outputs by `name`; everything else about them is recorded here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ShaderInput:
         type: `f32` or `f16`; of a `raw` attribute and of numbers of vertices also `s32` or `u32`.
         array: number of elements.
         centroid: interpolated at the centre of the covered samples.
-        raw: an attribute whose bytes come as they are in the vertex's data.
+        raw: an attribute that is read unconverted from the vertex's data.
     """
 
     name: str
@@ -66,7 +66,7 @@ class ShaderSampler:
 
 
 def sampler_place(name: str) -> tuple[str, int]:
-    """Return the sampler that a name in the code means and the element: `tex[2]` is ("tex", 2)."""
+    """Return the (sampler, element) that a name in the code means: `tex[2]` is ("tex", 2)."""
     stem, _, index = name.removesuffix("]").rpartition("[")
     return (stem, int(index)) if name.endswith("]") else (name, 0)
 
@@ -94,10 +94,10 @@ class ShaderInterface:
 
     Attributes:
         stage: `vertex` or `fragment`.
-        target: how the colour of a fragment program leaves it: `f16x4`, `f32x4` and such, or `u8x4` for the colour of
-            the tile itself (o0).
+        target: the format of the colour that a fragment program outputs: `f16x4`, `f32x4` and such, or `u8x4` for the
+            colour of the tile itself (o0).
         kept: names of parameters that stay in the file though the code does not use them.
-        file_names: what parameters are called in the file, by the name in the text, where that is another one.
+        file_names: names of parameters in the file by name in the text, where they differ.
     """
 
     stage: str

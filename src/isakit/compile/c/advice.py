@@ -1,7 +1,7 @@
 """Notes to messages of clang: what these chips lack, and what to write instead.
 
-Clang speaks of a file it has not found or a name it does not know; a program of a later toolkit wants to hear since
-when that is there.
+Clang reports a file it has not found or a name it does not know; the author of a program for a later toolkit needs to
+learn which toolkit introduced it.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _UNKNOWN = re.compile(
 def advice(message: str, candidates: Sequence[str] = ()) -> tuple[str, ...]:
     """Return a hint on an error message of clang: one line, or none.
 
-    `candidates`: why it does not take the functions of the name that it has found.
+    `candidates`: clang's reasons for rejecting the functions of that name.
     """
     if (m := _MISSING.search(message)) is not None:
         said = next((text for pattern, text in _HEADERS if re.fullmatch(pattern, m[1])), "")

@@ -19,16 +19,16 @@ from isakit.sandbox import launcher, variables
 
 _PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _LOOKS = 0.05
-"""Seconds between two looks at the memory of a group of processes."""
+"""Seconds between two checks of the memory of a group of processes."""
 _DYING = 10.0
-"""Seconds that killed processes may need until they are gone: those of a busy machine."""
+"""Seconds that killed processes may take to disappear, on a busy machine."""
 
 
 @dataclass(frozen=True)
 class Bounds:
     """Limits of a command: bytes of memory, seconds, and bytes that it writes to one file.
 
-    On Linux the system keeps them for each process; time, and the memory of all processes together, are watched.
+    On Linux the system enforces them for each process; time, and the memory of all processes together, are polled.
     """
 
     memory: int
@@ -37,9 +37,9 @@ class Bounds:
 
 
 OWN = Bounds(memory=4 << 30, seconds=120)
-"""Of a compiler, for files of the user."""
+"""Bounds of a compiler that works on the user's own files."""
 ANYBODYS = Bounds(memory=1 << 30, seconds=20)
-"""For texts that may be anybody's."""
+"""Bounds of a compiler that works on a text from anybody."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class Finished:
 def run(command: Sequence[str], folder: Path, bounds: Bounds, readable: Sequence[str] | None = None) -> Finished:
     """Run a command in a folder, without input, within bounds, until it has ended with all of its processes.
 
-    It sees no variables of the environment but the search path. `readable`: confine it to these files, those of the
-    system, and the folder; otherwise it may read what this user may. Raises OSError where it cannot be started.
+    Of the environment it sees the search path only. `readable`: confine it to these files, those of the system, and the
+    folder; otherwise it may read whatever this user may. Raises OSError where it cannot be started.
     """
     opened = () if readable is None else (readable, [folder])
     line = launcher(command, asdict(bounds), opened)
@@ -118,7 +118,7 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
 
 
 def _group_memory(group: int) -> int:
-    """Return bytes of memory that the processes of a group have in use; 0 where the system does not say."""
+    """Return how many bytes of memory the processes of a group use; 0 where the system does not say."""
     used = 0
     with contextlib.suppress(OSError):
         for name in os.listdir("/proc"):

@@ -43,12 +43,12 @@ _CPU = ("-Xclang", "-target-cpu", "-Xclang", "sm_20", "-Xclang", "-target-featur
 CUDA = ("-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "--cuda-gpu-arch=sm_20", "-fdeclspec",
         "-Wno-unknown-cuda-version", "-Xclang", "-target-feature", "-Xclang", "+ptx60", "-Xclang",
         "-target-sdk-version=5.0", "-gline-directives-only", "-fgpu-flush-denormals-to-zero")  # fmt: skip
-"""Options that make PTX of CUDA C. sm_20 is the oldest target that LLVM has; what it can do and the chips cannot, the
-back end puts together or refuses. With 5.0, the launches of host code are those of its time."""
+"""Options that make PTX of CUDA C. sm_20 is the oldest target that LLVM has; what it has and the chips have not, the
+back end expands or refuses. With 5.0, host code launches kernels as programs of its time do."""
 OPENCL = ("-x", "cl", "--target=nvptx64-nvidia-nvcl", "-Xclang", "-target-cpu", "-Xclang", "sm_20", "-cl-std=CL1.2",
           "-cl-no-stdinc", "-gline-directives-only")  # fmt: skip
 STANDARD = "gnu++11"
-"""The C++ of programs that do not say which they are written in: the newest that still knows `register`."""
+"""The C++ standard for programs that state none: the newest that still has `register`."""
 NAMED = ["-Xclang", "-debug-info-kind=constructor"]
 """Options for records of variables."""
 UNSEEN = ["-Xclang", "-disable-llvm-passes"]
@@ -64,8 +64,8 @@ class Clang:
     """A clang with the NVPTX target.
 
     Attributes:
-        command: what runs it.
-        wheel: it is that of the wheel `ziglang`, which knows no headers unless it is told.
+        command: the command that runs it.
+        wheel: whether it comes from the wheel `ziglang`, which finds no headers by itself.
     """
 
     command: tuple[str, ...]
@@ -83,7 +83,7 @@ class Clang:
 
 @cache
 def newest_clang() -> Clang:
-    """Find the newest clang with the NVPTX target; of the same version, the system's. Raises NoCompilerError."""
+    """Return the newest clang with the NVPTX target, preferring the system's among equals. Raises NoCompilerError."""
     names = ["clang", *(f"clang-{n}" for n in range(NEWEST, OLDEST - 1, -1))]
     paths = [path for name in names if (path := shutil.which(name))]
     found = [Clang((path,)) for path in paths if "nvptx64" in _said((path,), "--print-targets")]
@@ -108,10 +108,9 @@ HOST = "x86_64-linux-gnu"
 
 
 def host_includes(found: Clang, compiler: str | None = None) -> list[str]:
-    """Return options that lead a clang to the host's headers: none for the system's, which finds its own.
+    """Return options that make a clang find the host's headers: none for the system's, which finds them itself.
 
-    That of the wheel takes the headers of the host's compiler (default: the system's g++), else those that the wheel
-    carries.
+    The wheel's clang uses the headers of the host's compiler (default: the system's g++), else those in the wheel.
     """
     if not found.wheel:
         return []
@@ -120,7 +119,7 @@ def host_includes(found: Clang, compiler: str | None = None) -> list[str]:
 
 
 def host_compiler() -> str | None:
-    """Find the system's g++, None if there is none."""
+    """Return the command of the system's g++, None if there is none."""
     return shutil.which("g++")
 
 
@@ -144,7 +143,7 @@ def _wheel_folder() -> Path:
 
 
 _PATIENCE = 120.0
-"""Seconds that a compiler may take to describe itself: moments, but for the first time on a busy machine."""
+"""Seconds that a compiler may take to describe itself: usually moments, longer the first time on a busy machine."""
 
 
 @cache
@@ -166,7 +165,7 @@ def _zig_includes() -> list[str]:
 
 
 def _heard(command: tuple[str, ...]) -> str:
-    """Return a compiler's standard error; empty where it cannot be run."""
+    """Return what a compiler writes to standard error, "" where it cannot be run."""
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=False).stderr
     except (OSError, subprocess.TimeoutExpired):
@@ -175,7 +174,7 @@ def _heard(command: tuple[str, ...]) -> str:
 
 @cache
 def _said(command: tuple[str, ...], option: str) -> str:
-    """Return a compiler's description of itself; empty where it cannot be run."""
+    """Return a compiler's output for an option that describes it, "" where it cannot be run."""
     try:
         got = subprocess.run([*command, option], capture_output=True, text=True, timeout=_PATIENCE, check=False)
     except (OSError, subprocess.TimeoutExpired):
@@ -199,8 +198,8 @@ def compile_c(
     """Compile a CUDA C (`cuda`) or OpenCL C (`opencl`) file to PTX; the language follows from the name's ending.
 
     `extra` are options for the compiler, as clang spells them; `arch`: the architecture a CUDA C text is for, 10 to 13.
-    `named`: with marks where variables get values (`compile.debug_records`); `debug_build`: one for debuggers, too.
-    With `alone`, the text may be anybody's: it can name no file, and the compiler is shut in and bounded more closely.
+    `named`: mark where variables get values (`compile.debug_records`); `debug_build`: compile for debuggers as well.
+    With `alone`, the text is not trusted: it can name no file, and the compiler is confined and bounded more tightly.
     Raises CompileError with the compiler's messages, NoCompilerError where there is none.
     """
     language = language or ("opencl" if path.endswith(".cl") else "cuda")
@@ -244,7 +243,7 @@ def compile_c(
 def check_c(path: str, text: str, language: str, extra: Sequence[str] = ()) -> None:
     """Parse a CUDA C or OpenCL C text and check its types, which takes a tenth of the time of compiling it.
 
-    Raises CompileError with the compiler's messages; without a clang nothing is looked at.
+    Raises CompileError with the compiler's messages; without a clang nothing is checked.
     """
     try:
         found = newest_clang()
@@ -268,16 +267,16 @@ def _check(got: Finished, path: str, source: str) -> None:
 
 
 def for_code_generator(ir: str, named: bool) -> str:
-    """Return LLVM IR whose passes have run, for `machine_command`; `named`: with marks where variables get values.
+    """Return optimised LLVM IR as `machine_command` takes it; `named`: with marks where variables get values.
 
-    What our headers define is inlined: its code counts to the line of the call.
+    Functions of our headers are inlined; their code gets the line of the call.
     """
     ir = without_headers(ir, str(HEADERS))
     return marked_shared(marked(ir) if named else ir)
 
 
 def machine_command(found: Clang, extra: Sequence[str] = (), language: str = "cuda") -> list[str]:
-    """Return the command that makes PTX of optimised LLVM IR; of the options `extra`, those of the code generator.
+    """Return the command that compiles optimised LLVM IR to PTX; of `extra` it keeps options of the code generator.
 
     The target says whose parameters they are: older versions name the space of a pointer for OpenCL C alone.
     """
@@ -298,13 +297,13 @@ def cuda_options(found: Clang, arch: int, whole: bool, compiler: str | None = No
 
 
 def header_options(found: Clang, whole: bool, compiler: str | None = None) -> list[str]:
-    """Return options that lead a clang to our headers of CUDA and, with `whole`, to the host's."""
+    """Return options that make a clang find our headers of CUDA and, with `whole`, the host's."""
     hosts = host_includes(found, compiler) if whole else ["-D__ISAKIT_ALONE__"]
     return [f"-std={STANDARD}", "-isystem", str(CUDA_HEADERS), *hosts, "-include", "cuda_runtime.h"]
 
 
 def for_arch(ptx: str, arch: int) -> str:
-    """Make a PTX text of clang's one for an architecture, 10 to 13: below 13 its doubles are floats."""
+    """Return clang's PTX as PTX for an architecture, 10 to 13: below 13 its doubles are floats."""
     target = f".target sm_{arch}" + ("" if arch >= 13 else ", map_f64_to_f32")
     return ptx.replace(".target sm_20", target, 1)
 
@@ -325,7 +324,7 @@ def _goes_on(line: str) -> bool:
 
 
 def messages(stderr: str, path: str, source: str) -> list[Diagnostic]:
-    """Return the errors of a compiler, at their places; `source` is what it was given for the file `path`."""
+    """Return the errors in a compiler's output, located; `source` is the name it was given for the file `path`."""
     out: list[Diagnostic] = []
     lines = stderr.splitlines()
     for k, line in enumerate(lines):

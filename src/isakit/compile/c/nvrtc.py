@@ -1,8 +1,8 @@
 """CUDA C through NVRTC, where its wheel is installed: no GPU, no driver.
 
-The wheel is `nvidia-cuda-nvrtc`, up to CUDA 12 with `-cu12` or `-cu11` after it. Seen to work: NVRTC 11.8, the
-oldest target of which is sm_35, 12.9 (sm_50) and 13.5 (sm_75). It runs in a process of its own (`nvrtc_program`),
-within the bounds that every other compiler has.
+The wheel is `nvidia-cuda-nvrtc`, up to CUDA 12 with the suffix `-cu12` or `-cu11`. Tested: NVRTC 11.8, whose oldest
+target is sm_35, 12.9 (sm_50) and 13.5 (sm_75). It runs in a process of its own (`nvrtc_program`), within the bounds
+that every other compiler has.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from isakit.processes import TemporaryFolder
 from isakit.sandbox import python_files
 
 OPTIONS = ("-fmad=false", "--generate-line-info", "-default-device")
-"""Without contraction, since the chips have no fused product of f32."""
+"""Options of NVRTC: no contraction, since the chips have no fused multiply-add of f32."""
 PLACES = ("cuda_nvrtc/lib/libnvrtc.so.*", "cu[0-9]*/lib/libnvrtc.so.*")
 """Paths of the library in the wheels up to CUDA 12, and in those after it."""
 _MESSAGE = re.compile(r"^(.*?)\((\d+)\): (?:catastrophic )?error:?(?: #[\w-]+:)? (.*)$")
@@ -65,7 +65,7 @@ def compile_cuda(path: str, text: str | None = None, extra: Sequence[str] = (), 
 
 
 def _run(command: list[str], folder: Path, alone: Path | None) -> Finished:
-    """Run the compiler; `alone`: shut in with this library."""
+    """Run the compiler; with `alone`, confined to the files of this library."""
     try:
         if alone is None:
             return run(command, folder, OWN)
@@ -75,7 +75,7 @@ def _run(command: list[str], folder: Path, alone: Path | None) -> Finished:
 
 
 def _messages(log: str, path: str, name: str, text: str) -> list[Diagnostic]:
-    """Return the errors of a log, at their places; `name` is what it has for the file `path`."""
+    """Return the errors of a log, located; `name` is the file `path` as the log calls it."""
     rows = text.splitlines()
     out: list[Diagnostic] = []
     for m in filter(None, map(_MESSAGE.match, log.splitlines())):

@@ -1,8 +1,8 @@
 """The program that compiles one CUDA C text by NVRTC, in a process of its own, which `nvrtc` bounds.
 
-Its arguments are the library, the file, the name that messages have for it, and options. PTX goes to standard output,
-the compiler's messages to standard error; the status is 3 where it refuses the text. It imports nothing of isakit, and
-little else, since it starts with every compilation.
+Its arguments are the library, the file, the name of the file in messages, and options. PTX goes to standard output, the
+compiler's messages to standard error; the status is 3 where it refuses the text. It imports nothing of isakit, and
+little else, since it is started for every compilation.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import sys
 from collections.abc import Sequence
 
 REFUSED, BROKEN = 3, 4
-"""Status where the compiler refuses a text, and where it has not come to that."""
+"""Exit statuses: the compiler refuses the text; it could not be called."""
 
 
 class Failed(Exception):
-    """A function of NVRTC that answers with an error."""
+    """A function of NVRTC returned an error."""
 
 
 class Nvrtc:
@@ -42,7 +42,7 @@ class Nvrtc:
         return data.value
 
     def oldest(self) -> int:
-        """Return the oldest architecture it compiles for: what that has and the chips have not is the least."""
+        """Return the oldest architecture it compiles for, which has the fewest features that the chips lack."""
         n = ctypes.c_int()
         self.call("nvrtcGetNumSupportedArchs", ctypes.byref(n))
         known = (ctypes.c_int * n.value)()

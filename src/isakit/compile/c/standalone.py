@@ -1,8 +1,8 @@
-"""C texts of strangers: what could name a file of this machine is refused, before a compiler sees the text.
+"""C sources from strangers: anything that could name a file of this machine is refused before a compiler sees it.
 
 The text goes through the first three phases of translation as the C standard describes them, and the compiler gets the
-result: lines that go on are joined, comments are blank. So compiler and check cannot differ in where a line begins or a
-comment ends. Where compilers differ (raw strings, trigraphs, digit separators of C++) the text is refused.
+result: continued lines are joined, comments are blank. So compiler and check cannot disagree about where a line begins
+or a comment ends. Where compilers differ (raw strings, trigraphs, digit separators of C++) the text is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from isakit.errors import CompileError, Diagnostic
 _SPACE = r"[ \t\f\v]*"
 _SPLICE = re.compile(rf"\\{_SPACE}\n")
 _CONTROL = re.compile(r"[\0-\x08\x0e-\x1f\x7f]|[\ud800-\udfff]|\?\?[=/]")
-"""Signs no text has, and the trigraphs that make a directive or join lines."""
+"""Characters that no source has, and the trigraphs that make a directive or join lines."""
 _SEPARATED = r"[0-9][0-9A-Fa-fxX]*(?:'[0-9A-Fa-f]+)+[uUlL]*(?![\w'.\\]|[^\0-\x7f]) | "
 """A number with digit separators, which C++ has and C has not."""
 _TOKENS = {
@@ -41,15 +41,15 @@ _PRAGMA = re.compile(
 MACROS = ("__has_include", "__has_include_next", "__has_embed", "__FILE__", "__BASE_FILE__", "__FILE_NAME__",
           "__TIMESTAMP__", "_Pragma")  # fmt: skip
 """Macros of compilers that look at files, or make a directive of a text: the names are refused here, and undefined for
-the compiler, since macros may put them together of pieces."""
+the compiler, since macros can paste them together."""
 _ALONE = "is not taken here: the text stands alone, without other files"
 _NAMES = {*MACROS, "__pragma", "asm", "_asm", "__asm", "__asm__", "__builtin_FILE", "__builtin_FILE_NAME"}
 
 
 def standalone(text: str, language: str, path: str) -> str:
-    """Return the text as the compiler may have it: every line at its number, no line that goes on, no comment.
+    """Return the text to compile: every line keeps its number, none is continued, and there are no comments.
 
-    Raises CompileError at what could name a file, and at what compilers do not read in one way.
+    Raises CompileError at anything that could name a file, or that compilers read in different ways.
     """
     lines = _LogicalLines(text.replace("\r\n", "\n").replace("\r", "\n"))
     tokens = _TOKENS[language]
@@ -98,7 +98,7 @@ class _LogicalLines:
 
 
 def _blank(text: str, tokens: re.Pattern[str]) -> str:
-    """Return a text with spaces for comments."""
+    """Return a text with its comments replaced by spaces."""
     return tokens.sub(lambda m: re.sub(r"[^\n]", " ", m[0]) if m["comment"] is not None else m[0], text)
 
 
@@ -122,7 +122,7 @@ def _refused(text: str, tokens: re.Pattern[str]) -> Iterator[tuple[int, str, str
 
 
 def _refused_lines(text: str, tokens: re.Pattern[str]) -> Iterator[tuple[int, str, str]]:
-    """Yield lines that are or look like directives other than those that stay within the text."""
+    """Yield lines that are, or look like, directives other than those that cannot leave the text."""
     begin = 0
     for line in text.split("\n"):
         directive = _DIRECTIVE.match(line)

@@ -1,7 +1,7 @@
-"""Registers for virtual registers: copies are merged where nothing stands against it, the rest is coloured.
+"""Registers for virtual registers: copies are coalesced where nothing interferes, the rest is coloured.
 
-The class of a virtual register says which registers it may get and what they share; what finds none is kept elsewhere,
-in memory or in a register of the class that holds for it.
+The class of a virtual register says which registers it may get and what they overlap; a value that gets none is
+spilled, to memory or to a register of the class that holds values for it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class OutOfRegistersError(Exception):
 class Interference:
     """Interference graph: pairs of units of virtual registers that may not share a register.
 
-    `file`: of the registers of this file only, where nothing else is asked.
+    `file`: restrict the graph to the registers of this file.
     """
 
     def __init__(self, m: MFunction, file: str = "") -> None:
@@ -94,7 +94,7 @@ class Interference:
 class Allocation:
     """One attempt: merge copies and colour, or choose registers to spill.
 
-    `file`: only registers of this file are looked at.
+    `file`: restrict it to the registers of this file.
     """
 
     def __init__(self, m: MFunction, target: Target, limit: int, file: str = "") -> None:
@@ -150,12 +150,12 @@ class Allocation:
                     self.hints.setdefault(c, []).append(h)
 
     def _by_weight(self) -> list[MBlock]:
-        """Return blocks in order of how often they run, as far as the nesting of loops tells."""
+        """Return blocks by estimated frequency, most frequent first, as far as the nesting of loops tells."""
         depth = loop_depths(self.m)
         return sorted(self.m.blocks, key=lambda b: -depth[b])
 
     def leave_out(self, gone: set[VReg]) -> None:
-        """Remove registers from the graph, and the colours of the others."""
+        """Remove registers from the graph, and the colours of the registers that stay."""
         near, first = self.graph.near, self.first
         for v in gone:
             for n in range(first[v], first[v] + v.size):
@@ -169,9 +169,9 @@ class Allocation:
         return {self.graph.live.owner[u][0] for k in range(v.size) for u in self.graph.near[self.first[v] + k]}
 
     def color(self) -> list[VReg]:
-        """Give every register a colour; those that got none come back.
+        """Assign a colour to every register; return those for which there is none.
 
-        Those before the first one that has been left out since the last time keep what they got.
+        Registers before the first one removed since the last call keep their colours.
         """
         near, first = self.graph.near, self.first
         start = next((k for k, v in enumerate(self._order) if v in self.colors and v in self.left_out), 0)
@@ -205,7 +205,7 @@ class Allocation:
 
     @cached_property
     def _order(self) -> list[VReg]:
-        """The registers in the order in which they get colours; copies are merged before."""
+        """Return the registers in colouring order; copies have been coalesced before."""
         fixed: list[VReg] = [
             v for v in self.m.vregs
             if v.fixed and v in self.graph.used and (not self.file or v.cls.file == self.file)
@@ -227,7 +227,7 @@ class Allocation:
         return [*fixed, *sorted(wide, key=lambda v: (v.spillable, -v.size)), *rest]
 
     def _choose(self, v: VReg, taken: int) -> int | None:
-        """Return a register for the first unit; `taken` has the bits of those where some unit meets another value."""
+        """Return a register for the first unit, None if there is none; `taken` is a mask of interfering registers."""
         if v.fixed:
             assert v.color is not None
             return v.color
@@ -270,20 +270,20 @@ class Allocation:
         self.m.registers = max(1, self.highest())
 
     def highest(self) -> int:
-        """Return the number behind the last general register that is used."""
+        """Return one more than the number of the highest general register used."""
         general = ((self.colors.get(self.find(v)), v) for v in self.graph.used if v.cls is self.target.general)
         return max((c + v.size for c, v in general if c is not None), default=0)
 
 
 @cache
 def _places(start: int, limit: int, size: int, align: int, breaks: tuple[int, ...]) -> int:
-    """Return the registers at which a row of `size` may begin, as a mask."""
+    """Return the registers at which `size` consecutive ones may begin, as a mask."""
     fitting = (c for c in range(start, limit - size + 1) if c % align == 0)
     return sum(1 << c for c in fitting if not any(c < at < c + size for at in breaks))
 
 
 def loop_depths(m: MFunction) -> dict[MBlock, int]:
-    """Estimate the loop depth of each block from the order of blocks: a branch backwards closes a loop."""
+    """Estimate the loop depth of each block from the order of blocks: a backward branch closes a loop."""
     delta = [0] * (len(m.blocks) + 1)
     for head, end in m.back_edges():
         delta[head] += 1
@@ -297,9 +297,9 @@ def loop_depths(m: MFunction) -> dict[MBlock, int]:
 
 
 def allocate(m: MFunction, target: Target, limit: int = 0, room: int = 0) -> None:
-    """Give every virtual register a place. Raises OutOfRegistersError.
+    """Assign a register or spill slot to every virtual register. Raises OutOfRegistersError.
 
-    `room`: how many general registers may be used, where fewer do, for what `m.kept` has live on.
+    `room`: how many general registers the values that `m.kept` extends may use, even where the code needs fewer.
     """
     limit = limit or target.general.count
     if m.kept and (done := _with_kept(m, target, limit, room)) is not None:
@@ -318,9 +318,9 @@ def allocate(m: MFunction, target: Target, limit: int = 0, room: int = 0) -> Non
 
 
 def _with_kept(m: MFunction, target: Target, limit: int, room: int) -> Allocation | None:
-    """Return an allocation in which as much is kept as registers are there for; None where nothing can be.
+    """Return an allocation that keeps as many of `m.kept` as fit into registers, None if none fits.
 
-    Where something finds no register, of what is in its way the one is kept no longer that would be for longest.
+    Where a value finds no register, the interfering kept value with the longest extension is kept no longer.
     """
     kept, m.kept = m.kept, {}
     attempt = Allocation(m, target, limit)
@@ -345,7 +345,7 @@ def _with_kept(m: MFunction, target: Target, limit: int, room: int) -> Allocatio
 
 
 def _spill(m: MFunction, target: Target, attempt: Allocation, failed: list[VReg]) -> None:
-    """Spill registers: of those that interfere, the ones with the lowest cost."""
+    """Spill registers: among the interfering ones, those with the lowest cost."""
     depth = loop_depths(m)
     cost: dict[VReg, float] = {}
     for b in m.blocks:
@@ -380,7 +380,7 @@ def _spill(m: MFunction, target: Target, attempt: Allocation, failed: list[VReg]
 
 
 def _keep_elsewhere(m: MFunction, target: Target, roots: dict[VReg, VReg]) -> None:
-    """Load registers before every use and save them after every write; those of one root are kept in one place."""
+    """Reload spilled registers before every use and save them after every write; those of one root share a slot."""
     homes: dict[VReg, tuple[int, VReg | None]] = {}
     for root in sorted(set(roots.values()), key=lambda v: v.number):
         if root.cls.holder is None:

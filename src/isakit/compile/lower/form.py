@@ -17,12 +17,12 @@ class RegisterClass:
     """Registers that some values may be in.
 
     Attributes:
-        file: what holds the registers, numbered in its smallest ones; classes of one file share them.
+        file: the register file, numbered in its smallest registers; classes of one file overlap.
         first, count: the registers of the class.
-        align: what the first register of a value is a multiple of; None: the number of registers of the value.
-        halves: of how many registers, from 0 on, the halves have names.
-        holder: the class whose registers keep what finds none here; None: memory does.
-        breaks: registers that do not follow the ones before them: no value lies on both sides.
+        align: the first register of a value is a multiple of this; None: of the number of its registers.
+        halves: how many registers, from 0 on, have addressable halves.
+        holder: the class whose registers hold spilled values; None: they go to memory.
+        breaks: registers that are not contiguous with the one before: no value spans them.
     """
 
     name: str
@@ -39,7 +39,7 @@ class RegisterClass:
 
 
 class VReg:
-    """A virtual register: `size` registers of a class side by side; `low`: halves of it are named.
+    """A virtual register: `size` consecutive registers of a class; `low`: its halves are operands.
 
     Attributes: `color` (the register it got), `true` and `false` (tests of a condition register), `defs` (writes).
     """
@@ -62,7 +62,7 @@ class VReg:
 class OperandReg:
     """An operand: `count` registers of a virtual one from `unit` on, or a half of one.
 
-    `view`: what of the registers is meant (channels, modifiers), for targets where an operand says that.
+    `view`: channels and modifiers, for targets whose operands have them.
     """
 
     __slots__ = ("count", "half", "unit", "v", "view")
@@ -77,7 +77,7 @@ class OperandReg:
 class PooledLiteral:
     """A constant: an immediate where the instruction has room for one, else a word of the literal pool.
 
-    `half`: 16 bits are meant.
+    `half`: a half of 16 bits.
     """
 
     __slots__ = ("half", "value")
@@ -90,7 +90,7 @@ class PooledLiteral:
 
 
 class FixedNumber:
-    """A number that is always part of the instruction: a shift count, the number of a barrier."""
+    """A number that is always encoded in the instruction: a shift count, the number of a barrier."""
 
     __slots__ = ("value",)
 
@@ -137,10 +137,10 @@ class MachineOp:
     """A machine instruction of a target: one row of its table.
 
     Attributes:
-        mnemonic: its name in the instruction set; an operand `name` takes its place.
+        mnemonic: its name in the instruction set; an operand `name` replaces it.
         results: names of operands that are written.
         copies: names of the operands (to, from) of an instruction that can be a plain copy.
-        guarded: it can be executed under a condition.
+        guarded: it can be predicated.
     """
 
     mnemonic: str
@@ -159,7 +159,7 @@ UNSURE = "unsure"
 class Note:
     """A change of the known variables: one gets a value, or (`copied`) a register gets that of another.
 
-    `guard`: the condition of the instruction it was put at, `UNSURE` for some lanes alone.
+    `guard`: the condition of the instruction it is attached to; `UNSURE`: it holds for some of the lanes only.
     """
 
     mark: Mark | None = None
@@ -176,7 +176,7 @@ class MIns:
         target: the block a branch goes to.
         moves: the instruction is a plain copy of one register.
         literal: an immediate form exists for a literal source.
-        before, after: what becomes of variables of the source right before and behind it.
+        before, after: changes of the source's variables immediately before and after it.
     """
 
     __slots__ = ("after", "before", "guard", "literal", "loc", "moves", "op", "ops", "tail", "target", "tied")
@@ -227,8 +227,8 @@ class MIns:
 class MBlock:
     """A block of machine instructions; `succs` in the order (taken, not taken) where it ends in a conditional branch.
 
-    Attributes: `cond` (condition register, test, divergent) of its branch; `notes`: what becomes of variables of the
-    source in a block without instructions, or before them; `edges`: likewise on the way to a successor.
+    Attributes: `cond` (condition register, test, divergent) of its branch; `notes`: changes of the source's variables
+    before the first instruction; `edges`: those on the edge to a successor.
     """
 
     __slots__ = ("cond", "edges", "index", "ins", "loc", "notes", "preds", "succs")
@@ -249,13 +249,13 @@ class MBlock:
         return not self.succs and not self.ins
 
     def lead(self, old: MBlock, new: MBlock) -> None:
-        """Make the block lead to `new` instead of `old`, with the notes on the way."""
+        """Replace the successor `old` by `new`, with the notes of its edge."""
         self.succs = [new if s is old else s for s in self.succs]
         if old in self.edges:
             self.edges[new] = self.edges.pop(old)
 
     def note(self, notes: list[Note]) -> None:
-        """Append notes behind the last instruction."""
+        """Append notes after the last instruction."""
         (self.ins[-1].after if self.ins else self.notes).extend(notes)
 
     def __repr__(self) -> str:
@@ -267,9 +267,9 @@ class MFunction:
 
     Attributes:
         spilled: local memory for spilled registers, in bytes.
-        breaks: whether lanes leave regions by breaks, among which there are no returns.
-        marks: all marks of the function, where there are some; `homes`: the registers of values.
-        kept: what lives until an instruction though none reads it, in a debug build.
+        breaks: whether lanes leave regions by breaks; such code has no returns.
+        marks: the marks of the function; `homes`: the registers of values.
+        kept: registers kept alive until an instruction though none reads them, in a debug build.
     """
 
     def __init__(self, name: str) -> None:
@@ -291,7 +291,7 @@ class MFunction:
         return v
 
     def made(self) -> MBlock:
-        """Return a new block without a place."""
+        """Return a new block that has no position in the order yet."""
         self.count += 1
         return MBlock(self.count - 1)
 
@@ -302,12 +302,12 @@ class MFunction:
         return b
 
     def place(self, before: dict[MBlock, list[MBlock]]) -> None:
-        """Give new blocks their places, directly before those that are named."""
+        """Insert new blocks into the order, each directly before the block given for it."""
         if before:
             self.blocks = [x for b in self.blocks for x in (*before.get(b, ()), b)]
 
     def connect(self) -> None:
-        """Bring the predecessors up to date."""
+        """Recompute the predecessors of all blocks."""
         for b in self.blocks:
             b.preds = []
         for b in self.blocks:
@@ -316,7 +316,7 @@ class MFunction:
                     s.preds.append(b)
 
     def back_edges(self) -> list[tuple[int, int]]:
-        """Return the jumps to a block that stands before their own, or is it: places of the target and of the jump."""
+        """Return the backward jumps as positions (target, jump), those of a block to itself included."""
         place = {b: k for k, b in enumerate(self.blocks)}
         return [(place[s], k) for k, b in enumerate(self.blocks) for s in b.succs if place[s] <= k]
 

@@ -1,4 +1,4 @@
-"""Short blocks under a condition: their instructions are executed under a guard, and the branch around them goes."""
+"""If-conversion: instructions of short blocks are predicated, and the branch around them is removed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class IfConversion:
         raise NotImplementedError
 
     def opposite(self, condition: VReg, test: str) -> str:
-        """Return the test that holds where another one does not."""
+        """Return the negation of a test."""
         raise NotImplementedError
 
     def can_guard(self, i: MIns, condition: VReg) -> bool:
@@ -28,14 +28,14 @@ class IfConversion:
         return i.op.guarded and i.guard is None and all(r.v is not condition for r in i.defs())
 
     def guarded(self, i: MIns) -> None:
-        """Change an instruction that has got a guard."""
+        """Adjust an instruction that has become predicated."""
 
     def is_whole(self, x: MBlock) -> bool:
-        """Return whether a block has to be guarded however long it is."""
+        """Return whether a block must be predicated regardless of its length."""
         return False
 
     def before(self, x: MBlock, y: MBlock, condition: VReg) -> bool:
-        """Return whether one side of a branch can do without a guard, before the other side."""
+        """Return whether one side of a branch can be executed unpredicated before the other side."""
         return False
 
     # --- what is the same for all -----------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class IfConversion:
 
 
 def _append(a: MBlock, x: MBlock) -> None:
-    """Move a block behind another one, whose lanes it may not be meant for: what it says of variables is not sure."""
+    """Append a block to another one whose lanes may not all execute it: its notes become unsure."""
     a.note([replace(n, guard=UNSURE) for n in x.notes])
     for i in x.ins:
         i.before, i.after = ([replace(n, guard=UNSURE) for n in notes] for notes in (i.before, i.after))

@@ -1,7 +1,7 @@
-"""Registers of variables that live on behind their last use: what a debug build has and others have not.
+"""Registers of variables that are kept alive after their last use, in debug builds only.
 
-A variable keeps its register until it gets another value or its lanes end. Locations say where it is, as without:
-what is kept only has them find more.
+A variable keeps its register until it gets another value or its lanes end. Locations are found as in other builds;
+keeping registers only makes more of them valid.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from isakit.flow.graph import FlowGraph
 
 
 class _Current(dict[str, Mark]):
-    """The mark that each variable has its value of; where ways meet, of those that have one on all of them."""
+    """The mark that gave each variable its value; at a merge, only variables with one on all incoming paths."""
 
     def __or__(self, other: dict[str, Mark]) -> _Current:  # type: ignore[override]
         return _Current((name, mark) for name, mark in self.items() if other.get(name) is mark)
 
 
 def keep_variables(m: MFunction, registers: Callable[[MFunction, Mark], Iterable[VReg]]) -> None:
-    """Fill in `m.kept`; `registers` says which a mark's values are in."""
+    """Fill in `m.kept`; `registers` returns the registers of a mark's values."""
     written = {r.v for b in m.blocks for i in b.ins for r in i.defs()}
     found = {mark: {v for v in registers(m, mark) if v in written} for mark in m.marks}
 

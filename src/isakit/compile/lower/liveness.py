@@ -1,7 +1,7 @@
 """Liveness, as sets of single registers of virtual registers.
 
-Inside a block a set holds few of them; at the ends of blocks a bit set has bits for those only that are needed across
-blocks, so that long blocks cost time in proportion to their length.
+Inside a block the set is small; at block boundaries a bit set has bits only for registers that are live across blocks,
+so that the time for a long block is proportional to its length.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from isakit.flow.liveness import live_sets
 class BlockLiveness:
     """Registers live at the beginning and at the end of every block.
 
-    `first` is the number of a virtual register's first unit. A write under a condition keeps what was there, unless it
-    is the only write of the register. `file`: only registers of this file are looked at. `operands` has the registers
-    that an instruction writes and reads, of these.
+    `first` is the number of a virtual register's first unit. A predicated write does not kill the old value, unless it
+    is the only write of the register. `file`: restrict it to the registers of this file. `operands` returns those of
+    them that an instruction writes and reads.
     """
 
     def __init__(self, m: MFunction, file: str = "") -> None:
@@ -51,11 +51,11 @@ class BlockLiveness:
         return range(start, start + r.count)
 
     def keeps(self, i: MIns, r: OperandReg) -> bool:
-        """Return whether a write leaves the old value to some lanes that need it."""
+        """Return whether a write preserves the old value in lanes that need it."""
         return i.guard is not None and any(self.writes[u] > 1 for u in self.units(r))
 
     def kept(self, i: MIns) -> list[int]:
-        """Return the units that live until an instruction for a variable's sake."""
+        """Return the units kept alive until an instruction for the sake of a variable."""
         if not self.m.kept:
             return []
         return [

@@ -1,9 +1,9 @@
 """Locations of the source's variables in the finished code: in a register, in memory, or nowhere.
 
-A mark gives a variable the value of virtual registers. From there on each of its words is known to be in a set of
-places: the registers that hold it, those it is copied to, a parameter in memory, a constant. A write to a register ends
-that place; where ways meet, the places remain that both have. A lane that is active at an instruction has come there
-one of these ways, so what remains is so for every lane.
+A mark gives a variable the value of virtual registers. From there on each of its words has a set of known locations:
+the registers that hold it, those it is copied to, a parameter in memory, a constant. A write to a register ends that
+location; where paths merge, the locations common to both remain. A lane that is active at an instruction has come there
+by one of these paths, so the locations that remain hold for every lane.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from isakit.line_table import VariableRange
 Unit = tuple[VReg, int]
 """A register's worth of a virtual register."""
 Location = Unit | int | str
-"""A place of a word: a unit, the number that it is, or a cell of memory as an expression of the debugger."""
+"""A location of a word: a unit, a constant, or a memory cell as an expression of the debugger."""
 Edge = tuple[MBlock, MBlock]
 Cell = Hashable
 """A register of the machine."""
 
 
 class KnownWords(NamedTuple):
-    """The places of each word of a variable; `how` says how a target reads them, where there are several ways."""
+    """The locations of each word of a variable; `how` tells a target how to read them, where there are several ways."""
 
     words: tuple[frozenset[Location], ...]
     how: str = ""
 
 
 Known = dict[str, KnownWords]
-"""Places of variables by their names."""
+"""Locations of variables by name."""
 
 
 @dataclass
@@ -51,7 +51,7 @@ class Knowledge:
         return Knowledge(dict(self.held), dict(self.variables))
 
     def __or__(self, other: Knowledge) -> Knowledge:
-        """Return the facts that are known on both ways."""
+        """Return the knowledge that holds on both paths."""
         held = {r: both for r, units in self.held.items() if (both := units & other.held.get(r, frozenset()))}
         variables: Known = {}
         for name, (words, how) in self.variables.items():
@@ -64,9 +64,10 @@ class Knowledge:
 
 
 class VariableLocations(ABC):
-    """The places of the variables of one function after allocation.
+    """The locations of the variables of one function after allocation.
 
-    Its instructions have addresses, and so have the branches that `endings` has for its blocks.
+    `addresses` has those of its instructions, `endings` the branches at the ends of blocks, which have addresses as
+    well.
     """
 
     def __init__(self, m: MFunction, addresses: Mapping[MIns, int], endings: Mapping[MBlock, Sequence[MIns]]) -> None:
@@ -78,19 +79,19 @@ class VariableLocations(ABC):
     # --- what a target says -------------------------------------------------------------------------------------------
     @abstractmethod
     def cell(self, unit: Unit) -> Cell | None:
-        """Return the register that a unit is in, None for one of which nothing is said."""
+        """Return the register that a unit is in, None for one without a known register."""
 
     @abstractmethod
     def marked(self, k: Knowledge, mark: Mark) -> KnownWords:
-        """Return the places of the words of a mark's value."""
+        """Return the locations of the words of a mark's value."""
 
     @abstractmethod
     def copies(self, i: MIns) -> dict[Unit, Location]:
-        """Return the units that an instruction copies something known to."""
+        """Return the units that an instruction copies a known location to."""
 
     @abstractmethod
     def shown(self, type: str, known: KnownWords) -> str:
-        """Return the place of a variable as an expression of the debugger."""
+        """Return the location of a variable as an expression of the debugger."""
 
     def entering(self) -> Knowledge:
         """Return the variables known where the function begins."""
@@ -114,9 +115,9 @@ class VariableLocations(ABC):
                 k.variables[note.mark.name] = known
 
     def _written(self, k: Knowledge, unit: Unit, source: Location | None, guarded: bool) -> None:
-        """Write a unit, with a copy of `source` where that is known; a guarded write may not happen.
+        """Record a write to a unit, a copy of `source` if that is known; a guarded write may not happen.
 
-        A copy to the same register leaves what else is there.
+        A copy of a register to itself keeps the other values it holds.
         """
         cell = self.cell(unit)
         if cell is None:
@@ -145,7 +146,7 @@ class VariableLocations(ABC):
                 self._written(k, unit, sources.get(unit), i.guard is not None)
 
     def _block(self, k: Knowledge, b: MBlock, seen: list[tuple[int, Known]] | None = None) -> None:
-        """Follow variables through a block; `seen` gets those known at each instruction."""
+        """Follow variables through a block; store those known at each instruction in `seen`."""
         for note in b.notes:
             self._note(k, note, None)
         for i in b.ins:
@@ -161,10 +162,7 @@ class VariableLocations(ABC):
 
     # --- whole functions ----------------------------------------------------------------------------------------------
     def ranges(self, addresses: Iterable[int], end: int) -> list[VariableRange]:
-        """Return the ranges of addresses in which each variable has one place, or none.
-
-        `addresses` are those of all instructions, in order; the code ends at `end`.
-        """
+        """Return the ranges of addresses in which each variable has one location, or none."""
         graph = FlowGraph[MBlock | Edge](self.m.blocks[:1], _after)
 
         def transfer(n: int, before: Knowledge) -> Knowledge:

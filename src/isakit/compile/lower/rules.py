@@ -1,7 +1,7 @@
-"""Rules of selection: which machine instructions stand for an operation, under which condition, and what comes first.
+"""Rules of instruction selection: the machine instructions for an operation, their condition and priority.
 
-A rule names operations, a condition and a priority, and is a function that emits. Of the rules for an operation the
-first one by priority whose condition holds is taken, so that each can be read by itself.
+A rule names operations, a condition and a priority, and is a function that emits. Of the rules for an operation the one
+of highest priority whose condition holds is applied, so that each can be read by itself.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Rules(Generic[S]):
     ) -> Callable[[Emit[S, A]], Emit[S, A]]:
         """Return the decorator that makes a function the rule for some operations.
 
-        Raises DefinitionError for a rule that another one of no lower priority always comes before.
+        Raises DefinitionError for a rule that is shadowed: another one without a condition has no lower priority.
         """
 
         def put(emit: Emit[S, A]) -> Emit[S, A]:

@@ -1,4 +1,4 @@
-"""Goes through a function and has the rules of a target choose machine instructions for its operations."""
+"""Walks over a function and applies the target's rules to select machine instructions for its operations."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ class Selection(ABC):
         """Prepare for a new block."""
 
     def line_of(self, i: Ins) -> int:
-        """Return the line that those of marks are compared with."""
+        """Return the line to compare with those of marks."""
         return i.loc[0]
 
     def as_computed(self, mark: Mark) -> Mark:
-        """Return a mark as it stands here, where its value may not have been computed yet."""
+        """Return a mark restricted to the values that have been computed here."""
         self.m.marks.append(mark)
         return mark
 
     def taken_over(self, i: Ins) -> bool:
-        """Return whether the instruction of another operation covers this one, which then needs none."""
+        """Return whether the instruction of another operation covers this one, which then needs none of its own."""
         return False
 
     # --- what rules use ---------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ class Selection(ABC):
 
     # --- whole functions --------------------------------------------------------------------------------------------
     def run(self) -> MFunction:
-        """Select everything."""
+        """Select instructions for the whole function."""
         blocks = {b: self.m.block() for b in self.f.blocks}
         temporaries = {phi: self.m.vreg(*self.kinds[phi.out.kind]) for b in self.f.blocks for phi in b.phis}
         # Not in the order of the code: what a comparison leaves in its condition is known after it only, and it may

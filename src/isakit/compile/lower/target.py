@@ -1,6 +1,7 @@
 """The description of a target: registers, register class of each kind of value, rules of selection, spills.
 
-A target is an object of this kind beside its rules; passes, selection and allocation ask it and know no machine.
+A target is an object of this kind beside its rules; passes, selection and allocation query it and are independent of
+the machine.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from isakit.compile.lower.rules import Rules
 
 
 class Target(ABC):
-    """A machine that code is made for.
+    """A machine to generate code for.
 
     Attributes:
         kinds: kind of a value to the class and the number of registers that hold it.
@@ -32,4 +33,4 @@ class Target(ABC):
 
     @abstractmethod
     def save(self, v: VReg, units: list[int], holder: VReg | None, at: int, loc: Loc) -> list[MIns]:
-        """Return the instructions that keep registers of a value in `holder`, or from byte `at` of that memory on."""
+        """Return the instructions that keep registers of a value in `holder`, or from byte `at` of spill memory on."""

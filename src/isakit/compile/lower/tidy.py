@@ -1,4 +1,4 @@
-"""Takes out blocks that do nothing, and orders the others."""
+"""Removes blocks that do nothing, and orders the others."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from isakit.compile.lower.form import MBlock, MFunction
 
 
 def remove_empty_blocks(m: MFunction) -> None:
-    """Take out blocks that only lead on, and join blocks that always follow each other."""
+    """Remove blocks that only jump on, and join blocks that always follow each other."""
     m.connect()
     targets = {i.target for b in m.blocks for i in b.ins if i.target is not None}
     gone: set[MBlock] = set()
@@ -62,7 +62,7 @@ def _append(m: MFunction, targets: set[MBlock]) -> None:
 
 
 def lay_out_blocks(m: MFunction) -> None:
-    """Move blocks without fall-through predecessor behind a block that jumps to them, where that saves the jump."""
+    """Move blocks without fall-through predecessor after a block that jumps to them, if that saves the jump."""
     after = dict(zip(m.blocks, [*m.blocks[1:], None], strict=True))
     before = dict(zip(m.blocks, [None, *m.blocks[:-1]], strict=True))
     for y in m.blocks:

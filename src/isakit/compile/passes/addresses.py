@@ -1,8 +1,8 @@
 """After this pass shared, local and constant memory is addressed by address registers.
 
-`addr` computes one: the low 16 bits of a value shifted left. Address registers are few, so a value that stays the
-same in a loop gets one before the loop only while there are some left; so does a counter of a loop that only serves
-as an address, which `step` then counts in the address register itself.
+`addr` computes one: the low 16 bits of a value shifted left. Address registers are few, so a loop-invariant value gets
+one before the loop only while there are enough; so does an induction variable that only serves as an address, which
+`step` then advances in the address register itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from isakit.flow.loops import natural_loops
 
 SPACES = ("shared", "local", "const", "lock", "unlock")
 HOISTED = 3
-"""Address registers that loops may hold on to; one is left for everything else."""
+"""Address registers that may stay live through loops; one is left for everything else."""
 LARGEST = 0x3FFF
 
 
@@ -94,7 +94,7 @@ def _register(
 
 
 def _near(where: Block, b: Block, bodies: dict[Block, set[Block]]) -> bool:
-    """Return whether `b` is in all loops of `where`: a register made outside is held only where that was meant."""
+    """Return whether `b` is in all loops of `where`: a register set outside is held only in loops it was meant for."""
     return all(where in body for body in bodies.values() if b in body) or any(
         where in head.preds and b in body for head, body in bodies.items()
     )
@@ -109,11 +109,11 @@ class _Counter:
         self.made: Ins | None = None
 
     def serves(self, shift: int, held: dict[Block, int]) -> bool:
-        """Return whether it counts in these steps, or can begin to."""
+        """Return whether the counter advances in these steps, or can be made to."""
         return self.shift == shift if self.made is not None else held.get(self.head, 0) < HOISTED
 
     def register(self, shift: int, held: dict[Block, int]) -> IrValue:
-        """Return the address register that the access uses instead."""
+        """Return the address register for an access to use."""
         if self.made is None:
             self.shift = shift
             held[self.head] = held.get(self.head, 0) + 1
@@ -155,7 +155,7 @@ def _counters(f: Function, dom: Dominators[Block], bodies: dict[Block, set[Block
 
 
 def _only_addresses(v: IrValue, users: dict[IrValue, list[Ins]], body: set[Block], own: set[Ins]) -> bool:
-    """Return whether a loop reads a value as an address only, constants added and shifts on the way apart."""
+    """Return whether a loop uses a value for addresses only, apart from added constants and shifts."""
     for u in users.get(v, ()):
         if u in own:
             continue

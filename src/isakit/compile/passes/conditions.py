@@ -1,7 +1,7 @@
 """After this pass predicates are compared or tested values: none is merged or combined as a predicate.
 
-Condition registers can be written by comparisons and tests only, so what PTX computes with predicates is computed
-with masks of 32 bits, all ones for true.
+Condition registers can be written by comparisons and tests only, so operations of PTX on predicates are computed on
+masks of 32 bits, all ones for true.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from isakit.compile.passes.values import count_uses
 from isakit.compile.simplify import inverted, tells_zero
 
 _ON_MASKS = {PAND: AND, POR: OR, PXOR: XOR, PNOT: NOT}
-"""Operations on predicates, and the same on masks."""
+"""Operations on predicates, and their counterparts on masks."""
 
 
 class _Masks:
@@ -82,7 +82,7 @@ def lower_predicates(f: Function) -> None:
 
 
 def _selections_of_constants(f: Function) -> None:
-    """Turn a choice between a constant and 0 under a comparison into the comparison's mask `and` the constant."""
+    """Turn a select between a constant and 0 on a comparison into the comparison's mask `and` the constant."""
     uses = count_uses(f)
     for b in f.blocks:
         for i in b.ins:
@@ -102,7 +102,7 @@ def _selections_of_constants(f: Function) -> None:
 
 
 def _tested_on_the_way(c: Ins) -> bool:
-    """Return whether a logic operation will do a comparison with 0 itself, which gives no mask."""
+    """Return whether a logic operation performs a comparison with 0 itself, which then gives no mask."""
     zero = c.args[1]
     if c.op is not CMP or not isinstance(zero, Const) or zero.value or CMP.of(c).cond not in ("e", "lg"):
         return False

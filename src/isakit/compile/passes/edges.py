@@ -1,4 +1,4 @@
-"""Blocks as later passes want them: none is a part of another, and edges have room for copies."""
+"""Blocks as later passes need them: straight-line and empty ones are merged, and edges have room for copies."""
 
 from __future__ import annotations
 

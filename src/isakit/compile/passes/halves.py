@@ -1,4 +1,4 @@
-"""Half precision: what is computed in f32 from halves and rounded to halves is one operation on halves."""
+"""Half precision: operations in f32 on halves whose results are rounded to halves become operations on halves."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from isakit.float_bits import bits_of_float, float_of_bits
 _MOVES = (SWIZZLE, JOIN, VNEG, VABS)
 """Operations that commute with rounding."""
 _COMPUTE = tuple(op for op in (*ELEMENTWISE, VDOT) if op not in (VNEG, VABS, VDSX, VDSY, VROUND8))
-"""Operations that a target computes on halves as it does on the same numbers in f32, and rounds then."""
+"""Operations that a target computes on halves as in f32, with one rounding at the end."""
 
 
 def compute_in_half(f: Function, inputs: Callable[[str], bool] = lambda name: False) -> set[str]:
-    """Compute in f16 what f32 operations compute from f16 alone for readers of f16 alone; nothing is rounded twice.
+    """Compute in f16 the f32 operations with only f16 operands and only f16 readers; no result is rounded twice.
 
-    Texels and those inputs of which `inputs` is true come as halves where nothing reads more of them. Returns the
-    names of these inputs.
+    Texels, and inputs for which `inputs` is true, are read as halves where no reader needs more. Returns the names of
+    these inputs.
     """
     pass_ = _Halving(f, inputs)
     pass_.run()
@@ -47,7 +47,7 @@ def compute_in_half(f: Function, inputs: Callable[[str], bool] = lambda name: Fa
 
 
 def _exact(v: Const) -> Const | None:
-    """Return a number of f32 as f16 if it is one."""
+    """Return an f32 constant as f16 if it is exact, else None."""
     x = float_of_bits(v.value)
     try:
         half = bits_of_float(x, "f16")
@@ -66,7 +66,7 @@ class _Halving:
         self.names = self._find_inputs(inputs)
 
     def _find_rounded(self) -> set[IrValue]:
-        """Return the values that are only read to be rounded."""
+        """Return the f32 values that every reader rounds to half precision."""
         found: set[IrValue] = set()
         for b in reversed(self.f.blocks):
             for i in reversed(b.ins):
@@ -78,7 +78,7 @@ class _Halving:
         return found
 
     def _find_inputs(self, inputs: Callable[[str], bool]) -> set[str]:
-        """Return the inputs that come as halves."""
+        """Return the names of the inputs to read as halves."""
         names: dict[str, bool] = {}
         for i in self.f.instructions():
             if i.op is INPUT and i.out.kind in _FLOATS:
@@ -99,13 +99,13 @@ class _Halving:
         replace(self.f, replaced)
 
     def half(self, v: IrValue) -> IrValue | None:
-        """Return a value rounded to halves where that needs no operation more."""
+        """Return a value rounded to half precision if that takes no additional operation, else None."""
         if v not in self.halves:
             self.halves[v] = self._exactly(v) or self._rounded(v)
         return self.halves[v]
 
     def _exactly(self, v: IrValue) -> IrValue | None:
-        """Return the halves that a value is anyway."""
+        """Return the half-precision value that a value is exactly equal to, None if it is not known to be."""
         if v not in self.exact:
             self.exact[v] = self._is_exact(v)
         return self.exact[v]
@@ -141,7 +141,7 @@ class _Halving:
         return None
 
     def _made(self, i: Ins, args: list[IrValue | None]) -> IrValue | None:
-        """Return an operation on halves after the one in f32."""
+        """Return the counterpart on halves of an operation in f32, None if there is none."""
         known = [a for a in args if a is not None]
         if len(known) < len(args):
             return None

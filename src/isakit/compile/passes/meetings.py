@@ -1,4 +1,4 @@
-"""Variables of the source where ways meet: what has one value on each of them has that of a phi behind."""
+"""Variables of the source at merges: one with different values on the incoming paths gets the value of a phi."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from isakit.flow.graph import FlowGraph
 
 
 class _Values(NamedTuple):
-    """The statement of a mark: its values, and the element of a vector that is meant."""
+    """The statement of a mark: its values, and the element of a vector."""
 
     values: tuple[IrValue, ...]
     channel: int
 
 
 _Known = dict[str, _Values]
-"""Variables whose value is known, by their names."""
+"""Variables with a known value, by name."""
 _Ways = dict[int, _Known]
-"""Variables known on the ways to a block, by the numbers of the blocks they come from."""
+"""Known variables by the number of the predecessor."""
 
 
 def meet_marks(f: Function) -> None:
-    """Mark what variables are behind phis of their values; a debug build gets phis for others, too."""
+    """Mark the variables whose values a phi merges; in a debug build, insert phis for the others as well."""
     types = {mark.name: mark.type for b in f.blocks for mark in b.marks}
     if types:
         _Meetings(f, types).run()
@@ -53,14 +53,14 @@ class _Meetings:
                 b.marks.insert(0, Mark(0, name, self.types[name], list(known.values), known.channel))
 
     def leaving(self, n: int, known_by: _Ways) -> _Ways:
-        """Return the variables known behind a block, by its number: the transfer function."""
+        """Return the variables known after a block, by its number: the transfer function."""
         b = self.graph.nodes[n]
         now = self.entering(b, known_by)
         now |= {mark.name: _Values(tuple(mark.values), mark.channel) for mark in b.marks}
         return {n: {name: known for name, known in now.items() if known.values}}
 
     def entering(self, b: Block, known_by: _Ways) -> _Known:
-        """Return the variables known where a block begins; ways that were not visited yet are left out."""
+        """Return the variables known at the start of a block; unvisited predecessors are left out."""
         number = self.graph.number
         ways = [(k, known_by[number[p]]) for k, p in enumerate(b.preds) if number[p] in known_by]
         out: _Known = {}
@@ -74,7 +74,7 @@ class _Meetings:
         return out
 
     def met(self, b: Block, name: str, found: list[tuple[int, _Values]]) -> tuple[IrValue, ...]:
-        """Return the values of phis of a variable that has others on some ways; () where there are none."""
+        """Return the phis that merge a variable's values where predecessors differ; () where there are none."""
         made = self.made.get((b, name))
         if made is None:
             columns = [[(k, known.values[n]) for k, known in found] for n in range(len(found[0][1].values))]

@@ -1,6 +1,6 @@
 """After this pass accesses to global memory have no offset: these chips know none there.
 
-The sums are values like any other, so what a loop adds to its pointer anyway is not added twice.
+The sums are ordinary values, so an addition that a loop performs on its pointer anyway is shared.
 """
 
 from __future__ import annotations

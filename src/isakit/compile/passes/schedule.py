@@ -1,7 +1,8 @@
 """Order of operations inside blocks, for programs that need many registers.
 
-From the end of a block towards its beginning the operation is taken next that leaves the fewest registers live. Source:
-list scheduling in reverse, as in Goodman and Hsu, "Code scheduling and register allocation in large basic blocks".
+From the end of a block towards its beginning, the next operation is the one that leaves the fewest registers live.
+Source: list scheduling in reverse, as in Goodman and Hsu, "Code scheduling and register allocation in large basic
+blocks".
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ class RegisterNeeds:
 
     Attributes:
         size: registers of a value that an operation computes.
-        views: operations whose result is read from where their argument is.
-        given: the registers that a value without an operation of its own is in and their number, None for none: an
-            input is there from the beginning to its last reader.
+        views: operations whose result shares the registers of their argument.
+        given: the registers of a value without an operation of its own and their number, or None: an input is live
+            from the start to its last reader.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class RegisterNeeds:
 def schedule_for_registers(f: Function, needs: RegisterNeeds) -> None:
     """Order the operations of every block so that few registers are live; those with effects stay where they are.
 
-    What reads memory moves between those, in the order in which it stood.
+    Operations that read memory move between those but keep their order.
     """
     across = _read_elsewhere(f)
     for b in f.blocks:
@@ -150,20 +151,20 @@ def _read(i: Ins, needs: RegisterNeeds) -> dict[Hashable, int]:
 
 
 def recompute(f: Function, ops: Collection[AnyOp], views: Collection[AnyOp], apart: int) -> None:
-    """Compute results of some operations again for readers that come long after the others of a block.
+    """Rematerialize results of cheap operations for readers that come long after the others of a block.
 
     Args:
         f: the function.
         ops: the operations; they have no effects.
-        views: operations whose result is read from where their argument is: their readers count.
-        apart: for how many operations a result waits for its next reader.
+        views: operations whose result shares the registers of their argument: their readers count.
+        apart: distance to the next reader, in operations, from which a result is computed again.
     """
     for b in f.blocks:
         _Copies(b, ops, views, apart).run()
 
 
 class _Copies:
-    """Copies of the operations of one block, by the number of the operation that they come before."""
+    """Copies of the operations of one block, by the index of the operation they are inserted before."""
 
     def __init__(self, b: Block, ops: Collection[AnyOp], views: Collection[AnyOp], apart: int) -> None:
         self.b, self.ops, self.views, self.apart = b, ops, views, apart
@@ -192,13 +193,13 @@ class _Copies:
         return v.ins
 
     def _index(self, reader: Ins) -> tuple[int, int]:
-        """Return the number of the operation that something comes before, and which of those it is: itself last."""
+        """Return the index of the operation to insert before, and the order among those inserted there: itself last."""
         at = self.place[reader]
         there = self.before.get(at, [])
         return at, there.index(reader) if reader in there else len(there)
 
     def _divide(self, i: Ins) -> None:
-        """Give readers that come late a copy of an operation, one for those that are close to each other."""
+        """Give late readers a copy of an operation, one for each group of readers close to each other."""
         copy, last = i, self.place[i]
         for n, reader in enumerate(sorted(self.readers.get(i, ()), key=self._index)):
             if n and self.place[reader] - last > self.apart:
@@ -209,7 +210,7 @@ class _Copies:
                 reader.args = [self._through(a, i, copy, reader) for a in reader.args]
 
     def _copied(self, i: Ins, args: list[IrValue], reader: Ins) -> Ins:
-        """Put a copy of an operation before a reader."""
+        """Insert a copy of an operation before a reader."""
         new = Ins(Operation(i.op, i.attrs), args, [o.kind for o in i.outs], i.loc)
         new.block = self.b
         at, index = self._index(reader)
@@ -218,7 +219,7 @@ class _Copies:
         return new
 
     def _through(self, v: IrValue, old: Ins, copy: Ins, reader: Ins) -> IrValue:
-        """Return the value that reads a copy as `v` reads the original."""
+        """Return the counterpart of `v` that reads the copy in place of the original."""
         if v.ins is old:
             return copy.outs[v.index]
         if v.ins is None or v.ins.op not in self.views or self._root(v) is not old:

@@ -1,13 +1,13 @@
 """After this pass every access names the space it goes to.
 
-These chips have no generic addresses. Where PTX uses one, the space is that of what the address is made from. A
-conversion to a generic address names it, and so does the address of a variable. Parameters, and what is loaded from
-global memory, are pointers to global memory unless they are added to something that is known to be another. What is
-loaded from local and shared memory is what the kernel stores there. Pointers to constants are treated alike, since
-those that OpenCL kernels are given lead to buffers.
+These chips have no generic addresses. Where PTX uses one, its space is derived from the values the address is computed
+from. A conversion to a generic address names it, and so does the address of a variable. Parameters and values loaded
+from global memory are pointers to global memory, unless they are added to a pointer to another space. Values loaded
+from local and shared memory are those that the kernel stores there. Pointers to constants are treated the same way,
+since those passed to OpenCL kernels point to buffers.
 
-Where an address may lie in several spaces, its upper half says in which: device addresses have 32 bits, so the half is
-free, and arithmetic carries it along. The access is then made in each space, under a test.
+Where an address may be in several spaces, its upper half says in which one: device addresses have 32 bits, so the half
+is free, and arithmetic carries it along. The access is then made in each space, under a test.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from isakit.compile.passes.ssa import replace
 Spaces = frozenset[str]
 NONE: Spaces = frozenset()
 GUESS: Spaces = frozenset({"a guess"})
-"""A pointer to global memory if it is a pointer: it may be a number as well."""
+"""Possibly a pointer to global memory, possibly a plain number."""
 TAGS = {"global": 0, "shared": 1, "local": 2, "const": 3}
 """Upper halves of generic addresses of 64 bits, by space."""
 _UNKNOWN = {"generic": frozenset({"global"}), "generic const": frozenset({"const"})}
-"""The space of an access through an address of which nothing is known, by what the instruction says."""
+"""The space of an access through an address about which nothing is known, by its opcode."""
 _SIZES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
 _ROUNDS = 64
 
@@ -48,7 +48,7 @@ Access = Load | Store | Atomic
 
 
 class SpaceError(Exception):
-    """A generic access these chips cannot do: to several spaces, or to one that has no such access."""
+    """A generic access that these chips cannot perform: to several spaces, or to one without such an access."""
 
     def __init__(self, loc: Loc, message: str) -> None:
         self.loc, self.message = loc, message
@@ -89,7 +89,7 @@ _WHY = "these chips have no generic addresses, and this one may lie in several s
 
 
 def _take_tag(i: Ins) -> IrValue | None:
-    """Take the upper half of the address off an access."""
+    """Remove the upper half of an access's address and return it, None if there is none."""
     tagged = (i.op is LD and len(i.args) == 2) or (i.op is ST and len(i.args) == 3)
     return i.args.pop() if tagged else None
 
@@ -123,7 +123,7 @@ def _split(f: Function, several: dict[Ins, tuple[Spaces, IrValue]]) -> None:
 
 
 def _dispatched(f: Function, before: Block, i: Ins, spaces: Spaces, tag: IrValue) -> list[Block]:
-    """Replace an access at the end of a block by a block for each space; return these, the last of which goes on."""
+    """Replace an access at the end of a block by a block for each space; return these and the block after them."""
     after = f.make()
     after.term, after.loc, after.uniform = before.term, before.loc, before.uniform
     for s in after.succs:
@@ -160,7 +160,7 @@ def _dispatched(f: Function, before: Block, i: Ins, spaces: Spaces, tag: IrValue
 
 
 def _in_words(i: Ins, replaced: dict[IrValue, IrValue]) -> list[Ins]:
-    """Return an access in the form its space has: constants by `ldc`, two words of shared memory one by one."""
+    """Return an access in the form its space requires: constants by `ldc`, two words of shared memory one by one."""
     if not isinstance(i.attrs, Load | Store) or i.attrs.space not in ("const", "shared"):
         return [i]
     if i.op is LD and i.attrs.space == "const":
@@ -181,7 +181,7 @@ def _in_words(i: Ins, replaced: dict[IrValue, IrValue]) -> list[Ins]:
 
 
 def _certain(spaces: Spaces, space: str = "generic") -> Spaces:
-    """Return the spaces, with a guess replaced by the space that an access to `space` makes of it."""
+    """Return the spaces, with a guess replaced by the space that an access to `space` implies."""
     return spaces - GUESS | _UNKNOWN[space] if spaces & GUESS else spaces
 
 
@@ -208,7 +208,7 @@ class _PointerSpaces:
         return self._spaces.get(v, NONE)
 
     def reached(self, i: Ins) -> Spaces:
-        """Return the spaces an access may go to; none where nothing is known of its address."""
+        """Return the spaces an access may go to; none where nothing is known about its address."""
         space = _space(i)
         return _certain(self.of(i.args[0]), space) if space in _UNKNOWN else frozenset({space})
 
@@ -249,7 +249,7 @@ class _PointerSpaces:
         return out
 
     def _may_meet(self, a: Ins, b: Ins) -> bool:
-        """Return whether a load may read a pointer that a store wrote: whole, in vectors, or as words of 32 bits."""
+        """Return whether a load may read a pointer that a store wrote: whole, in a vector, or as words of 32 bits."""
         if _size(a) != _size(b) and min(_size(a), _size(b)) < 4:
             return False
         p, q = self._places[a], self._places[b]
@@ -277,7 +277,7 @@ def _size(i: Ins) -> int:
 
 
 def _constant(v: IrValue, depth: int = 0) -> int | None:
-    """Return an address that is known, else None; `or` adds where the bits are free, as LLVM has it."""
+    """Return an address that is constant, else None; `or` adds where the bits are free, as LLVM emits it."""
     if isinstance(v, Const):
         return v.value
     i = v.ins

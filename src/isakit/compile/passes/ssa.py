@@ -68,7 +68,7 @@ def construct_ssa(f: Function) -> None:
 
 
 def replace(f: Function, replaced: dict[IrValue, IrValue]) -> None:
-    """Use other values; replacements may be replaced themselves."""
+    """Replace uses of values; replacements may be replaced themselves."""
     if not replaced:
         return
 
@@ -92,7 +92,7 @@ def replace(f: Function, replaced: dict[IrValue, IrValue]) -> None:
 
 
 def _phis(f: Function, dom: Dominators[Block], written: dict[Block, dict[int, IrValue]]) -> dict[Block, dict[int, Ins]]:
-    """Put phis without arguments where several values of a variable meet that is read later."""
+    """Insert phis without arguments where several values of a variable that is read later merge."""
     read = {v for b in f.blocks for v in b.live_in}
     bits = BitNumbers(v for b in f.blocks for v in written[b] if v in read)
     uses = [bits.mask(b.live_in) for b in dom.order]

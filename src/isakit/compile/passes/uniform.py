@@ -1,4 +1,4 @@
-"""Uniformity: branches that all lanes of a warp take alike."""
+"""Uniformity: branches that all lanes of a warp take the same way."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from isakit.flow.uniformity import Divergence
 def divergent_values(f: Function) -> tuple[set[IrValue], set[Block]]:
     """Return (values that may differ between lanes of a warp, blocks that end in a branch lanes may take differently).
 
-    A value is also divergent if lanes leave the loop it is defined in at different times, and a phi if lanes come to
-    it on different ways.
+    A value is also divergent if lanes leave the loop it is defined in at different times, and a phi if lanes reach it
+    by different paths.
     """
     divergence = Divergence(f.blocks, lambda b: b.succs)
     users = f.users()

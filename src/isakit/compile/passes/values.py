@@ -1,4 +1,4 @@
-"""Passes on values: none is computed twice, none is computed in vain."""
+"""Passes on values: none is computed twice or without need."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from isakit.flow.dominators import Dominators
 
 
 def eliminate_common_subexpressions(f: Function) -> None:
-    """Simplify operations, share equal ones, and follow branches that are decided."""
+    """Simplify operations, share equal ones, and follow branches whose condition is constant."""
     _forget_decided(f)
     for _ in range(4):
         if not _once(f):
@@ -135,7 +135,7 @@ def _straight_condition(b: Block) -> None:
 
 
 def _forget_decided(f: Function) -> None:
-    """Take out blocks nothing reaches any more, and the phi arguments that came from them."""
+    """Remove unreachable blocks, and the phi arguments that came from them."""
     before = {b: list(b.preds) for b in f.blocks}
     drop_unreachable(f)
     f.connect()
@@ -147,7 +147,7 @@ def _forget_decided(f: Function) -> None:
 
 
 def eliminate_dead_code(f: Function) -> None:
-    """Remove operations without uses and effects; a sum whose carry is unused becomes a plain sum."""
+    """Remove operations without uses and effects; an addition whose carry is unused becomes a plain one."""
     roots = [i for b in f.blocks for i in b.ins if i.op.stays or (i.op is LD and LD.of(i).volatile)]
     tests = [b.term[1] for b in f.blocks if b.term[0] == "branch"]
     if f.debugged:
@@ -174,7 +174,7 @@ def eliminate_dead_code(f: Function) -> None:
 
 
 def contract_products(f: Function) -> None:
-    """Fold a product without rounding into the sum without rounding that alone reads it.
+    """Fuse a product without stated rounding into the sum without stated rounding that is its only reader.
 
     NVIDIA's compiler does so in PTX 1.x; the chip's f32 `mad` truncates the product, so results differ without it.
     """
@@ -198,7 +198,7 @@ def contract_products(f: Function) -> None:
 
 
 def _contracted(total: FloatSum | DoubleSum, product: FloatProduct | DoubleProduct, k: int) -> Operation:
-    """Return a sum whose argument `k` is a product as one operation."""
+    """Return the fused operation of a sum whose argument `k` is a product."""
     own, other = (total.neg1, total.neg2) if k == 0 else (total.neg2, total.neg1)
     if isinstance(total, FloatSum):
         return FMAD(neg=product.neg != own, negc=other, sat=total.sat)

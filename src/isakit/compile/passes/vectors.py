@@ -1,4 +1,4 @@
-"""Passes on vectors: operations become those a target has, products become part of sums, unused channels go."""
+"""Passes on vectors: operations the target lacks are expanded, products fused into sums, unused channels dropped."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _splat(bits: int, kind: str) -> tuple[IrOp[[], NoAttributes], list[IrValue]]
 
 
 def constant(b: IrBuilder, x: float, kind: str) -> IrValue:
-    """Return a number in all elements of a kind."""
+    """Return a number in all elements of a value of a kind."""
     of = element(kind)
     bits = bits_of_float(x, of)
     return Const(bits, of) if count(kind) == 1 else b.op(*_arguments(_splat(bits, kind)))
@@ -117,7 +117,7 @@ SINE = (-0.16666667, 0.0083333310, -0.00019840874, 2.7525562e-6, -2.3889859e-8)
 
 
 def _sine(b: IrBuilder, x: IrValue) -> IrValue:
-    """Return the sine: of the distance to the nearest multiple of pi, with the sign that this multiple says."""
+    """Return the sine, computed from the distance to the nearest multiple of pi and the sign given by that multiple."""
     # n = floor(x / pi + 1/2); r = x - n pi; sin x = (-1)^n sin r
     n = _floor(b, [b.op(VMAD, x, constant(b, 0.31830987, x.kind), constant(b, 0.5, x.kind))])
     return _half_wave(b, x, n, n)
@@ -175,7 +175,7 @@ def fuse_products(f: Function) -> None:
 
 
 def _product(v: IrValue, uses: dict[IrValue, int], b: Block) -> tuple[Ins | None, bool]:
-    """Return the product that a value is, or is the negative of."""
+    """Return (the product that a value is or negates, whether it is negated); None if it is neither."""
     neg = False
     i = v.ins
     while i is not None and i.op is VNEG and uses[v] == 1:
@@ -240,7 +240,7 @@ def sink_joins(f: Function) -> None:
 
 
 def _vectorize_runs(f: Function, b: Block, i: Ins, uses: dict[IrValue, int]) -> None:
-    """Compute those elements of a join together that follow each other and are made alike."""
+    """Compute consecutive elements of a join together if they come from the same operation."""
     at = 0
     while at < len(i.args):
         for end in range(len(i.args), at + 1, -1):
@@ -293,15 +293,15 @@ def _vectorized(f: Function, b: Block, i: Ins, uses: dict[IrValue, int]) -> bool
 
 # --- channels --------------------------------------------------------------------------------------------------------
 _BY_CHANNEL = frozenset((*ELEMENTWISE, VCVT, VCSEL))
-"""Operations of which each channel of the result comes from that channel of the operands alone."""
+"""Operations that are computed channel by channel."""
 _ALL = (0, 1, 3, 7, 15)
-"""All of so many channels, as a mask."""
+"""Masks of the first `n` channels."""
 
 
 def narrow_vectors(f: Function) -> None:
     """Narrow operations of which some channels are never read; the others move together.
 
-    In a debug build those count as read that a variable has.
+    In a debug build, channels that a variable holds count as read.
     """
     shown: dict[IrValue, int] = {}
     for mark in (mark for b in f.blocks for mark in b.marks) if f.debugged else ():
@@ -333,9 +333,9 @@ def narrow_vectors(f: Function) -> None:
 
 
 def _channels_needed(order: Sequence[Ins], shown: Mapping[IrValue, int]) -> dict[IrValue, int]:
-    """Return which channels of each value are read, as masks, for operations in the order of the code.
+    """Return the channels of each value that are read, as masks, for operations in the order of the code.
 
-    `shown` are those that are wanted for themselves.
+    `shown` are values that are needed themselves.
     """
     needed = dict(shown)
     changed = True
@@ -415,7 +415,7 @@ def _shortened(f: Function, b: Block, i: Ins, n: int, replaced: dict[IrValue, Ir
 
 
 def _widened(build: IrBuilder, v: IrValue, mine: list[int], kind: str) -> IrValue:
-    """Return a value with its channels in their old places; the other channels are undefined."""
+    """Return a value with its channels at their old positions; the other channels are undefined."""
     places = {c: CHANNELS[k] for k, c in enumerate(mine)}
     return build.op(SWIZZLE("".join(places.get(c, CHANNELS[0]) for c in range(count(kind)))), v)
 
@@ -423,7 +423,7 @@ def _widened(build: IrBuilder, v: IrValue, mine: list[int], kind: str) -> IrValu
 def predicate_discards(f: Function) -> None:
     """Replace a branch around a block that only discards by a predicated discard.
 
-    Where the other way is one block, a discarded pixel takes it, too: nobody sees what it computes.
+    If the other path is one block, a discarded pixel executes it, too: its results are invisible.
     """
     for b in f.blocks:
         if b.term[0] != "branch":

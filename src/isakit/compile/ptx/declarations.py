@@ -43,7 +43,7 @@ class DeclarationReader(OperandReader):
     _head: tuple[int, str, int, str | None] | None = None
 
     def _type(self) -> tuple[int, str, int, str | None]:
-        """Return (alignment, type, elements of a vector, the space a pointer leads to: "" generic, None no pointer)."""
+        """Return (alignment, type, elements of a vector, space of a pointer: "" generic, None for no pointer)."""
         align, vector, kind, pointer = 0, 1, "", None
         while True:
             word = self.peek()

@@ -2,9 +2,8 @@
 
 `{...}` may be left out; `.name` stands for one of the words of the set `name`, any other `.word` for itself. The words
 of an opcode may come in any order, as NVIDIA's assembler takes them; where two of them fit the same place, as the types
-of `cvt` do, the order of the row counts. What stands before a row names what translates it. Rows of `REFUSED` exist in
-PTX and have no counterpart on these chips.
-Source: the PTX ISA manual 1.0 to 8.8, chapter "Instruction Set".
+of `cvt` do, the order of the row counts. The name before a row is that of its translation. Rows of `REFUSED` exist in
+PTX and have no counterpart on these chips. Source: the PTX ISA manual 1.0 to 8.8, chapter "Instruction Set".
 """
 
 from __future__ import annotations
@@ -208,11 +207,11 @@ class GrammarRow:
 
     Attributes:
         key: names its translation.
-        base: the opcode up to its first point.
-        slots: (name, words, optional) of what comes after it.
+        base: the opcode up to its first dot.
+        slots: (name, words, optional) of the modifiers after it.
         least, most: how many operands it takes.
         text: the spelling as the manual of PTX writes it: types are called `.type`, or `.dtype` and `.stype`.
-        words: what each name in `text` stands for.
+        words: the words that each name in `text` stands for.
     """
 
     key: str
@@ -275,7 +274,7 @@ def rows() -> dict[str, tuple[GrammarRow, ...]]:
 
 @lru_cache(4096)
 def match(opcode: str) -> Spelling | None:
-    """Return the row of the grammar that an opcode is spelled by, None if there is none."""
+    """Return the spelling of an opcode in the grammar, None if there is none."""
     base, *words = opcode.split(".")
     for fill in (_fill, _fill_in_any_order):
         for row in rows().get(base, ()):
@@ -320,12 +319,12 @@ def _fill_in_any_order(slots: Slots, words: list[str]) -> dict[str, str] | None:
 
 
 def near(opcode: str) -> tuple[str, ...]:
-    """Return the rows that an unknown opcode may have been meant to be: those of its base."""
+    """Return the rows that an unknown opcode may have been meant as: those with its base."""
     return tuple(row.text for row in rows().get(opcode.split(".")[0], ()))
 
 
 def tables() -> str:
-    """Write tables of what is supported and what is not, for people (Markdown)."""
+    """Return tables of supported and unsupported instructions, as Markdown."""
 
     def table(head: str, lines: list[tuple[str, str]]) -> str:
         return "\n".join([f"| {head} |", "|---|---|", *(f"| `{a}` | {b} |" for a, b in lines)])
@@ -350,7 +349,7 @@ def tables() -> str:
 
 
 def spellings(limit: int = 4096) -> list[tuple[GrammarRow, dict[str, str]]]:
-    """Return every spelling of every row, with modifiers that only steer caches left out."""
+    """Return up to `limit` spellings of every row, without modifiers that only steer caches."""
     out: list[tuple[GrammarRow, dict[str, str]]] = []
     for group in rows().values():
         for row in group:

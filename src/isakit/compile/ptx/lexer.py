@@ -30,7 +30,10 @@ _TOKEN = re.compile(
 
 
 def tokens(text: str) -> list[PtxToken]:
-    """Return all tokens and one of kind `end` after them. Raises PtxSyntaxError at the first character of no token."""
+    """Return all tokens, followed by one of kind `end`.
+
+    Raises PtxSyntaxError at the first character that begins no token.
+    """
     out: list[PtxToken] = []
     at, end = 0, len(text)
     match = _TOKEN.match

@@ -54,12 +54,12 @@ class OperandReader:
 
     # --- tokens -----------------------------------------------------------------------------------------------------
     def fail(self, message: str, token: PtxToken | None = None, notes: tuple[str, ...] = ()) -> PtxSyntaxError:
-        """Make the error for a token, by default the next one; the caller raises it."""
+        """Return the error for a token, by default the next one, for the caller to raise."""
         t = token or self.toks[self.k]
         return PtxSyntaxError(t.pos, message, len(t.text) or 1, notes)
 
     def take(self, kind: str, what: str = "") -> PtxToken:
-        """Take the next token, which has to be of a kind."""
+        """Take the next token and return it. Raises PtxSyntaxError if it is not of a kind."""
         t = self.toks[self.k]
         if t.kind != kind:
             found = f"`{t.text}`" if t.text else "the end of the text"
@@ -68,14 +68,14 @@ class OperandReader:
         return t
 
     def has(self, kind: str) -> bool:
-        """Take the next token if it is of a kind."""
+        """Take the next token if it is of a kind; return whether it is."""
         if self.toks[self.k].kind == kind:
             self.k += 1
             return True
         return False
 
     def directive(self, *names: str) -> str:
-        """Take the next token if it is one of these directives: returns its name without the dot, else ""."""
+        """Take the next token if it is a directive, and return its name without the dot, else ""."""
         t = self.toks[self.k]
         if t.kind == "directive" and (not names or t.text[1:] in names):
             self.k += 1
@@ -83,7 +83,7 @@ class OperandReader:
         return ""
 
     def peek(self) -> str:
-        """Return the name of the directive that comes next, the empty text if none does."""
+        """Return the name of the directive that comes next, "" if none does."""
         t = self.toks[self.k]
         return t.text[1:] if t.kind == "directive" else ""
 
@@ -155,7 +155,7 @@ class OperandReader:
 
     # --- names ------------------------------------------------------------------------------------------------------
     def declare(self, token: PtxToken, what: PtxRegister | PtxVariable) -> None:
-        """Give a name a meaning in the innermost scope."""
+        """Bind a name in the innermost scope."""
         scope = self.scopes[-1]
         old = scope.names.get(token.text)
         if old is not None and not (

@@ -1,7 +1,7 @@
-"""From PTX text to declarations and statements, with every name resolved to what it was declared as.
+"""From PTX text to declarations and statements, with every name resolved to its declaration.
 
-An error inside a function makes that function fail and no other; reading goes on after its closing brace.
-Source: the PTX ISA manual, chapters 4 to 7 and 11.
+An error inside a function makes that function fail and no other; reading goes on after its closing brace. Source: the
+PTX ISA manual, chapters 4 to 7 and 11.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _MARK_NUMBER = re.compile(r"0x[0-9a-f]{1,16}|\d{1,20}")
 
 
 class Parser(DeclarationReader):
-    """Modules and functions."""
+    """Reads modules and functions."""
 
     # --- module -----------------------------------------------------------------------------------------------------
     def parse(self) -> PtxModule:
-        """Read everything."""
+        """Read the whole text and return the module."""
         try:
             self.toks = outside_calls(tokens(self.source.text))
         except PtxSyntaxError as e:
@@ -259,7 +259,7 @@ class Parser(DeclarationReader):
         return out
 
     def _body(self, entry: PtxFunction) -> None:
-        """Parse what is between the braces; labels are resolved at the end of the scope they stand in."""
+        """Parse a body up to its closing brace; labels are resolved at the end of the scope they are in."""
         self.take("{")
         level = 1
         while level:
@@ -349,5 +349,5 @@ class Parser(DeclarationReader):
 
 
 def parse(text: str, path: str = "<text>", origin: str | None = None) -> PtxModule:
-    """Read a PTX text, made from `origin`. Never raises for its content: errors are in the module that comes back."""
+    """Read a PTX text, made from `origin`. Never raises for its content: errors are collected in the module."""
     return Parser(PtxSource(text, path, origin)).parse()

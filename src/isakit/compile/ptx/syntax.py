@@ -23,7 +23,7 @@ _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"([^"\n]*)"', re.M)
 
 
 def source_name(symbol: str) -> str:
-    """Return the name that C++ source has for a symbol, without types; the symbol itself where that is not seen."""
+    """Return the name that a symbol has in C++ source, without types; the symbol itself if it is not mangled."""
     if symbol.startswith("_ZZ"):  # within a function, whose symbol goes first; a number may follow
         m = re.search(r"E(?:NKUlv)?(\d+)([A-Za-z_]\w*?)(?:_\d+_?)?$", symbol)
         return m[2][: int(m[1][:4])] if m is not None else symbol
@@ -38,7 +38,7 @@ def source_name(symbol: str) -> str:
 
 
 def kernels_called(name: str, kernels: Sequence[str]) -> list[str]:
-    """Return the kernels that a name means: the symbol itself, else all that the source calls so."""
+    """Return the kernels that a name means: the symbol itself, else all with this name in the source."""
     return [name] if name in kernels else [k for k in kernels if source_name(k) == name]
 
 
@@ -47,10 +47,10 @@ def _base(path: str) -> str:
 
 
 class PtxSource:
-    """A text and the places in it.
+    """A text and positions in it.
 
-    `origin` is the text in the file `path` that a compiler made the PTX from: messages then stand at its lines, as far
-    as `.loc` tells them.
+    `origin` is the text in the file `path` that a compiler made the PTX from: messages then refer to its lines, as far
+    as `.loc` gives them.
     """
 
     def __init__(self, text: str, path: str, origin: str | None = None) -> None:
@@ -66,14 +66,14 @@ class PtxSource:
         return bisect_right(self._starts, pos)
 
     def start(self, line: int) -> int:
-        """Return the offset of the first character of a line that is not a blank."""
+        """Return the offset of the first non-blank character of a line."""
         at = self._starts[max(0, min(line, len(self._starts)) - 1)]
         while at < len(self.text) and self.text[at] in " \t":
             at += 1
         return at
 
     def diagnostic(self, pos: int, message: str, width: int = 1, notes: tuple[str, ...] = ()) -> Diagnostic:
-        """Return a message about a place."""
+        """Return a diagnostic at an offset."""
         found = self._in_origin(pos)
         if found is not None:
             line, column, source = found
@@ -113,7 +113,7 @@ class PtxSource:
         return best
 
     def _declared_in_origin(self, pos: int) -> tuple[int, int, str] | None:
-        """Return where `origin` declares the variable whose line of PTX an offset is in: variables have no `.loc`."""
+        """Return the place in `origin` of the variable whose line of PTX an offset is in: variables have no `.loc`."""
         assert self.origin is not None
         end = self.text.find("\n", pos)
         names = _DECLARED.match(self.text[self._starts[self.line(pos) - 1] : end if end >= 0 else len(self.text)])
@@ -128,12 +128,12 @@ class PtxSource:
 
 
 class PtxSyntaxError(PlacedError):
-    """A place where reading cannot go on; caught by the parser and by the compiler, which report it."""
+    """A mistake at which reading stops; caught by the parser and the compiler, which report it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PtxRegister:
-    """A declared register. `index` tells registers of the same name in different scopes apart."""
+    """A declared register. `index` distinguishes registers of the same name in different scopes."""
 
     name: str
     type: str
@@ -154,7 +154,7 @@ class PtxVariable:
     """A variable of a state space, a kernel parameter, or a texture reference.
 
     `count` elements of `type`; `open`: an array whose size the launch decides (`.extern .shared x[]`); `pointer`: a
-    parameter that is declared as an address, `pointee`: of which space, where that is said.
+    parameter declared as an address; `pointee`: its space, if declared.
     """
 
     space: str
@@ -178,7 +178,7 @@ class PtxVariable:
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name in an operand: `what` is what it was declared as; labels, functions and %tid.x have only their text."""
+    """A name in an operand: `what` is its declaration; labels, functions and %tid.x have only their text."""
 
     text: str
     pos: int
@@ -242,7 +242,7 @@ Operand = Name | Number | Vector | Address | Inverted | Both | Group
 
 @dataclass(slots=True)
 class PtxStatement:
-    """An instruction. `loc` is what the last `.loc` said: (file number, line)."""
+    """An instruction. `loc` is the operand of the last `.loc`: (file number, line)."""
 
     opcode: str
     operands: tuple[Operand, ...]
@@ -264,7 +264,7 @@ class Label:
 class PtxMark:
     """A pragma of ours: a variable of the source has the value of an operand from here on, an unknown one without.
 
-    Of an array, and of a variable of a type `shared:TYPE`, the operand is the address in shared memory.
+    Of an array, and of a variable of a type `shared:TYPE`, the operand is its address in shared memory.
     """
 
     name: str
@@ -291,7 +291,7 @@ class PtxFunction:
 
 @dataclass(slots=True)
 class PtxModule:
-    """A PTX text: `errors` holds what is wrong outside of functions, `failures` what is wrong in one of them."""
+    """A PTX text: `errors` holds the errors outside of functions, `failures` those inside of each."""
 
     source: PtxSource
     version: tuple[int, int] = (1, 0)

@@ -1,9 +1,8 @@
 """The types that registers of an instruction may have.
 
-A register fits a type of its size and kind, kinds being bits, integers, floats and predicates: bits fit integers and
-floats alike. `ld`, `st` and `cvt` take wider registers as well, but of floats no wider float.
-Source: the PTX ISA manual, chapter "Instruction Operands", "Operand Type-Checking Rules" and "Operand Size Exceeding
-Instruction-Type Size".
+A register fits a type of its size and kind, kinds being bits, integers, floats and predicates: bits fit both integers
+and floats. `ld`, `st` and `cvt` take wider registers as well, but of floats no wider float. Source: the PTX ISA manual,
+chapter "Instruction Operands", "Operand Type-Checking Rules" and "Operand Size Exceeding Instruction-Type Size".
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _OPERANDS = {
     "atom": "t - t t", "red": "- t t", "vote": "pred pred", "ballot": "b32 pred", "testp": "pred t",
     "isspacep": "pred -", "tex": "texd -",
 }  # fmt: skip
-"""Types by operand where they are not all that of the opcode: `t` is its last one, others are slots or types."""
+"""Types by operand where they are not all that of the opcode: `t` is its last type, others are slots or types."""
 _UNCHECKED = frozenset(("call", "bra", "brx", "bar", "bar_popc", "bar_pred", "arrive", "txq", "pmevent", "prefetch"))
 _WIDER = frozenset(("ld", "ldu", "st", "cvt"))
 _WIDE = {"16": "32", "32": "64"}
@@ -39,7 +38,7 @@ _WIDE = {"16": "32", "32": "64"}
 
 @lru_cache(4096)
 def expected(opcode: str) -> tuple[tuple[str, ...], bool]:
-    """Return the types of an opcode's operands, "" where any will do, and whether wider registers will do as well."""
+    """Return the types of an opcode's operands, "" where any will do, and whether wider registers are allowed."""
     got = match(opcode)
     if got is None or got.row.key in _UNCHECKED:
         return (), False
@@ -56,7 +55,7 @@ def expected(opcode: str) -> tuple[tuple[str, ...], bool]:
 
 
 def fits(register: str, wanted: str, wider: bool) -> bool:
-    """Return whether a register of one type may stand where an instruction wants another."""
+    """Return whether a register of one type is allowed where an instruction expects another."""
     if "pred" in (register, wanted):
         return register == wanted
     kinds = {"i" if t[0] in "us" else t[0] for t in (register, wanted)} - {"b"}
@@ -65,7 +64,7 @@ def fits(register: str, wanted: str, wider: bool) -> bool:
 
 
 def check(s: PtxStatement) -> None:
-    """Raise PtxSyntaxError at the first register of an instruction that is of another type than it has to be."""
+    """Raise PtxSyntaxError at the first register of an instruction whose type does not fit."""
     types, wider = expected(s.opcode)
     for operand, wanted in zip(s.operands, types, strict=False):
         if isinstance(operand, Vector) and s.opcode.startswith("mov"):

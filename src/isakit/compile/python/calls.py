@@ -1,4 +1,4 @@
-"""Calls in Python kernels: conversions, minima and maxima, functions of the chip, atomics."""
+"""Calls in Python kernels: conversions, minima and maxima, functions of the chip, atomics, library functions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DEEPEST, _MOST_CALLS = 16, 2000
 """The deepest nesting of calls, and the most calls in a kernel."""
 _OF_A_FUNCTION = ("source", "constants", "slots", "arrays", "views", "params", "exits", "calling", "scope", "returning",
                   "at", "line_of_call")  # fmt: skip
-"""Attributes of the function whose statements are being written, exchanged at a call."""
+"""Attributes of the function being translated, exchanged at a call."""
 _OWN = {"sync", "syncthreads", "grid", "gridsize"}
 _OF_DOUBLES = {"_horner", "_bits", "_high", "_join", "_upper", "_zeros"}
 _VOTES: dict[str, tuple[str, Scalar]] = {
@@ -40,11 +40,11 @@ _VOTES: dict[str, tuple[str, Scalar]] = {
     "syncthreads_or": ("bar.red.or.pred p, 0, p; selp.s32 $0, 1, 0, p;", boolean),
 }
 FUNCTIONS_OF_THREADS = frozenset({*_OWN, *_VOTES, "threadfence", "threadfence_block"})
-"""Functions that exchange something with other threads, or wait for them."""
+"""Functions that communicate with other threads, or wait for them."""
 
 
 class Calls(Expressions):
-    """Calls."""
+    """Translates calls."""
 
     # --- calls ------------------------------------------------------------------------------------------------------
     def of_Call(self, node: ast.Call) -> TypedValue:
@@ -68,7 +68,7 @@ class Calls(Expressions):
         return function_source(v) if isinstance(v, FunctionType) else None
 
     def of_library(self, name: str, arguments: list[TypedValue], node: ast.AST) -> TypedValue:
-        """Call a function that is put together of others: that of doubles where an argument is one, or no other is."""
+        """Call a function composed of others: that of doubles if an argument is one or there is no other."""
         double = any(v.type is f64 for v in arguments)
         if name in FUNCTIONS and not (double and name in double_library.FUNCTIONS):
             return self.inlined(library(name), arguments, node)[0]
@@ -82,7 +82,7 @@ class Calls(Expressions):
         return double_library.library(name) if within and name in double_library.FUNCTIONS else None
 
     def inlined(self, source: FunctionSource, arguments: list[TypedValue], node: ast.AST) -> list[TypedValue]:
-        """Write the statements of a function with values for its parameters; returns its results."""
+        """Inline a function with values for its parameters; return its results."""
         tree = parsed_function(source)
         a = tree.args
         if a.vararg or a.kwarg or a.kwonlyargs or a.posonlyargs:
@@ -140,7 +140,7 @@ class Calls(Expressions):
         return out
 
     def grid(self, name: str, node: ast.Call) -> list[TypedValue]:
-        """Translate `grid(n)`, the thread's place in the grid, and `gridsize(n)`, its threads, in n dimensions."""
+        """Translate `grid(n)`, the thread's position in the grid, and `gridsize(n)`, its size, in n dimensions."""
         self.count_of(node, 1)
         n = self.known(node.args[0])
         if n not in (1, 2, 3):
@@ -245,7 +245,7 @@ class Calls(Expressions):
         self.fail(f"`{self.shown(node.func)}` cannot be called in a kernel", node, *for_call(self.shown(node.func)))
 
     def of_chip(self, name: str, x: TypedValue) -> TypedValue:
-        """Call the chip's own function of a float; `exp` and `log` are those for the base 2 times a number."""
+        """Call the chip's own function of a float; `exp` and `log` use those of base 2 and a factor."""
         base = {"exp": "exp2", "log": "log2"}.get(name, name)
         f = f"@llvm.nvvm.{self._MATH[base]}"
         self.declare(f"declare float {f}(float)")
@@ -256,7 +256,7 @@ class Calls(Expressions):
         return self.make(f"fmul float {y.text}, {factor}", f32) if name == "log" else y
 
     def intrinsic(self, name: str, values: list[TypedValue], node: ast.AST) -> TypedValue:
-        """Call LLVM's function of numbers of one type, which is f64 where one of them is a double, else f32."""
+        """Call LLVM's intrinsic on numbers of one type: f64 if one of them is a double, else f32."""
         if any(isinstance(v.type, Pointer) for v in values):
             self.fail("a number was expected", node)
         kind = f64 if any(v.type is f64 for v in values) else f32
@@ -273,7 +273,7 @@ class Calls(Expressions):
         return self.arithmetic(ast.Add(), self.arithmetic(ast.Mult(), a, b, node), c, node)
 
     def of_doubles(self, name: str, values: list[TypedValue]) -> TypedValue:
-        """Write what only the library of doubles says: a polynomial of falling powers, and the bits of numbers."""
+        """Translate functions of the library of doubles: polynomials in falling powers, and the bits of numbers."""
         if name == "_horner":
             z, out, *rest = (self.convert(v, f64) for v in values)
             for c in rest:
@@ -340,7 +340,7 @@ class Calls(Expressions):
         return self.make(f"call {kind.llvm} {f}({kind.llvm} {v.text})", kind)
 
     def atomic(self, op: str, node: ast.Call) -> TypedValue:
-        """Translate `atomic_add(array, index, value)` and its like, which give the old value."""
+        """Translate `atomic_add(array, index, value)` and similar functions, which return the old value."""
         cas = op == "cas"
         if cas and len(node.args) == 3:  # numba's, of the first element
             first = ast.copy_location(ast.Constant(0), node)

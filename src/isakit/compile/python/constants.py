@@ -1,7 +1,7 @@
 """Constant expressions of Python kernels: folded by walking the syntax tree, so that no text is ever evaluated.
 
-A kernel may come from a stranger. What is not a number, a name of one or an operator below is not constant, and every
-step is bounded: no text makes the fold compute or keep more than its own size.
+A kernel may come from a stranger. Only numbers, names of numbers and the operators below are constant, and every step
+is bounded: time and memory are proportional to the size of the text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BITS = 256
 
 
 class NotFoldable(Exception):
-    """A constant expression without a value that a kernel can have; the message says why. `node` is what has none."""
+    """A constant expression without a value that a kernel can have; the message says why. `node` is the expression."""
 
     def __init__(self, message: str, node: ast.expr) -> None:
         super().__init__(message)
@@ -50,7 +50,7 @@ class ConstantFolding:
         """Return the value of a constant expression, or None for an expression that is not constant.
 
         Raises NotFoldable for a constant that has too many bits, divides an integer by zero or shifts by a negative
-        number. Operands are remembered: expressions that contain each other are walked once.
+        number. Results are cached: nested expressions are walked once.
         """
         if node not in self._folded:
             value = self._value(node)
@@ -87,14 +87,14 @@ def _plain(value: Number) -> Number:
 
 
 def _combined(node: ast.BinOp, op: ast.operator, a: Number, b: Number) -> Number | None:
-    """Return the value of a binary operation after looking at how large it can get."""
+    """Return the value of a binary operation after bounding its size, None if it has none."""
     if isinstance(a, int) and isinstance(b, int):
         _check(node, op, a, b)
     return _applied(_BINARY[type(op)], a, b) if type(op) in _BINARY else None
 
 
 def _check(node: ast.BinOp, op: ast.operator, a: int, b: int) -> None:
-    """Raise NotFoldable for an operation of integers without a value, or with one that is long to compute."""
+    """Raise NotFoldable for an integer operation without a value, or whose value would be too large."""
     match op:
         case ast.FloorDiv() | ast.Mod() if b == 0:
             raise NotFoldable("an integer is divided by zero", node)
@@ -111,7 +111,7 @@ def _check(node: ast.BinOp, op: ast.operator, a: int, b: int) -> None:
 
 
 def _applied(operation: Callable[..., object], *values: Number) -> Number | None:
-    """Return the number an operation gives, or None where it gives none, as `1.5 << 2` and `1 / 0`."""
+    """Return the result of an operation, None where it has none, as `1.5 << 2` and `1 / 0`."""
     try:
         value = operation(*values)
     except (TypeError, ArithmeticError):

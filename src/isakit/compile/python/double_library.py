@@ -1,7 +1,7 @@
 """Functions of doubles in Python kernels: those of our CUDA headers, operation for operation.
 
 Kernels in Python and in CUDA C compute the same bits, with the errors that `math_double.h` has; `_horner`, `_bits` and
-what else begins with an underscore is known to these texts alone.
+other names that begin with an underscore are known to these sources alone.
 """
 
 from __future__ import annotations

@@ -34,11 +34,11 @@ SPECIAL = {
 
 
 _CONSTANTS = 32768
-"""Bytes of captured arrays that lie in constant memory; what is more lies in global memory."""
+"""Largest size in bytes of captured arrays in constant memory; the rest goes to global memory."""
 
 
 class Expressions(Writer):
-    """Expressions."""
+    """Translates expressions."""
 
     def call(self, node: ast.Call, statement: bool) -> TypedValue | None:
         raise NotImplementedError
@@ -96,7 +96,7 @@ class Expressions(Writer):
         self.fail(f"`{node.id}` is not known here", node, *for_name(node.id, own))
 
     def captured(self, v: Any) -> TypedValue | None:
-        """Return a number or an array of NumPy's that stands outside of the kernel as it is now; None for another."""
+        """Return the current value of a number or NumPy array outside of the kernel; None for anything else."""
         dtype = getattr(v, "dtype", None)
         kind = scalar_named(getattr(dtype, "name", ""))
         if kind is None:
@@ -119,7 +119,7 @@ class Expressions(Writer):
         return self.outside[key][1]
 
     def several(self, node: ast.expr) -> list[TypedValue] | None:
-        """Return the values of an expression of several: a tuple, a shape, `grid(2)`; None for another expression."""
+        """Return the values of an expression with several: a tuple, a shape, `grid(2)`; None for another expression."""
         if isinstance(node, ast.Tuple):
             return [self.value(v) for v in node.elts]
         if isinstance(node, ast.Attribute) and node.attr == "shape":
@@ -130,7 +130,7 @@ class Expressions(Writer):
         raise NotImplementedError
 
     def shape(self, node: ast.Attribute) -> tuple[TypedValue, ...]:
-        """Return the shape of an array. Raises where it is not known."""
+        """Return the shape of an array. Raises TranslationStop where it is not known."""
         array = self.value(node.value)
         if not array.shape:
             self.fail(f"the shape of `{self.shown(node.value)}` is not known", node,
@@ -302,7 +302,7 @@ class Expressions(Writer):
         return self.make(f"{name} {kind.llvm} {x.text}, {y.text}", kind)
 
     def floored(self, modulo: bool, x: TypedValue, y: TypedValue, kind: Scalar) -> TypedValue:
-        """Divide and round down; returns the quotient and its remainder."""
+        """Divide and round down; return the remainder with `modulo`, else the quotient."""
         if not kind.signed:
             return self.make(f"{'urem' if modulo else 'udiv'} {kind.llvm} {x.text}, {y.text}", kind)
         r = self.make(f"srem {kind.llvm} {x.text}, {y.text}", kind)
@@ -451,7 +451,7 @@ class Expressions(Writer):
 
 
 def _takes_type_of(literal: TypedValue, other: TypedValue, kind: Scalar) -> bool:
-    """Return whether a literal takes the type of the value beside it."""
+    """Return whether a literal takes the type of the other operand."""
     if literal.number is None or other.number is not None or kind is boolean:
         return False
     return kind.is_float or isinstance(literal.number, int)

@@ -1,4 +1,4 @@
-"""Notes on what to write in a kernel for what Python has and kernels have not."""
+"""Advice on what to write in a kernel in place of features of Python that kernels lack."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Functions of floats that kernels in Python put together of the chip's own, written as such kernels are.
+"""Functions of floats, composed of the chip's own and written as Python kernels are.
 
-They are as exact as the chip's `sin`, `log2` and `exp2`, on which they rest; `atan` and what follows from it have
-6 ulp or so by their polynomials.
+They are as exact as the chip's `sin`, `log2` and `exp2`, on which they rest; `atan` and what follows from it have 6 ulp
+or so by their polynomials.
 """
 
 from __future__ import annotations

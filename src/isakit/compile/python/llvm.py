@@ -15,7 +15,7 @@ from isakit.errors import HostError, IsakitError, NotModelled
 
 TRIPLE = "nvptx64-nvidia-cuda"
 CPU = "sm_20"
-"""The first chip LLVM knows; what it uses beyond the older ones is either expanded or refused by name."""
+"""The oldest chip LLVM supports; features that older chips lack are expanded or refused by name."""
 _HEAD = re.compile(r"(?m)^\.(version|target|address_size).*$")
 
 
@@ -39,9 +39,9 @@ def _target() -> Any:
 
 
 def ptx_of(ir: str, optimize: int = 2, named: bool = False, debug_build: bool = False) -> str:
-    """Return the PTX of a module of LLVM IR; `named`: marks say where variables change (`compile.debug_records`).
+    """Return the PTX of a module of LLVM IR; `named`: with marks where variables change (`compile.debug_records`).
 
-    `debug_build`: it is one, whose variables have the values that the source gives them.
+    `debug_build`: variables keep the values that the source gives them.
     """
     llvm = _library()
     machine = _target().create_target_machine(cpu=CPU, opt=optimize)
@@ -60,9 +60,10 @@ def ptx_of(ir: str, optimize: int = 2, named: bool = False, debug_build: bool = 
 
 
 def promoted(ir: str) -> str | None:
-    """Return LLVM IR that no pass has seen with calls inlined and variables in registers; None if it cannot be read.
+    """Return unoptimised LLVM IR with calls inlined and variables in registers; None if it cannot be read.
 
-    Nothing else is done to it, so that its debug records are those of the source. It may be of another LLVM.
+    Nothing else is changed, so that its debug records are those of the source. Another version of LLVM may have written
+    it.
     """
     try:
         llvm = _library()
@@ -76,7 +77,7 @@ def promoted(ir: str) -> str | None:
 
 
 def _inlined(ir: str) -> str:
-    """Return LLVM IR whose functions, but kernels, are inlined where they are called."""
+    """Return LLVM IR in which all functions except kernels are inlined into their callers."""
     ir = re.sub(r"(?m)^(attributes #\d+ = \{.*?) (?:noinline|optnone)\b", r"\1", ir)
     return re.sub(r"(?m)^(define (?!.*\bptx_kernel\b)[^#]*)( #\d+)", r"\1 alwaysinline\2", ir)
 
@@ -90,5 +91,5 @@ def _promotion(llvm: ModuleType) -> Any:
 
 
 def one_text(texts: Sequence[str]) -> str:
-    """Join texts of PTX that LLVM made; the first one's head counts."""
+    """Join PTX texts written by LLVM; the header of the first one is kept."""
     return texts[0] + "".join(_HEAD.sub("", t) for t in texts[1:])

@@ -1,7 +1,7 @@
 """`print` and `assert` in Python kernels: records in a buffer, which the host writes out after the launch.
 
-`compile/c/headers/cuda/printing.h` says what the buffer holds. A record of `print` has a text in which each value has
-its place; `runtime/printing.py` shows the values as Python does.
+`compile/c/headers/cuda/printing.h` says what the buffer holds. A record of `print` has a text with a placeholder for
+each value; `runtime/printing.py` formats the values as Python does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _UNSIGNED, _SIGNED, _FLOAT, _DOUBLE, _BOOLEAN = range(5)
 
 
 class Output(Calls):
-    """Output."""
+    """Translates `print` and `assert`."""
 
     def print_call(self, node: ast.Call) -> None:
         """Write a `print` of numbers, texts and f-strings, with `sep` and `end`."""
@@ -59,7 +59,7 @@ class Output(Calls):
         self.label(end)
 
     def _piece(self, node: ast.expr, values: list[TypedValue]) -> str:
-        """Return the text of an argument, with a sign where a value stands; values are added to the list."""
+        """Return the text of an argument with placeholders for its values, which are appended to the list."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             return node.value.replace(_VALUE, "?").replace("\0", "?")
         if isinstance(node, ast.JoinedStr):
@@ -93,7 +93,7 @@ class Output(Calls):
         )
 
     def _text(self, text: str) -> str:
-        """Return the address of a text in the device's memory, as a constant."""
+        """Return the address of a string in the device's memory, as a constant."""
         data = text.encode("utf-8", "replace") + b"\0"
         name = f"@{self.kernel_name}.text{len(self.top)}"
         shown = "".join(chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in data)
@@ -101,7 +101,7 @@ class Output(Calls):
         return f"ptrtoint (ptr addrspace(1) {name} to i64)"
 
     def _record(self, kind: int, text: str, kinds: int, words: list[TypedValue]) -> None:
-        """Write a record, if there is room for it."""
+        """Emit code that writes a record if there is room for it."""
         buffer = f"{_BUFFER} = internal addrspace(1) global [{_WORDS} x i32] zeroinitializer, align 8"
         if buffer not in self.top:
             self.top.append(buffer)

@@ -11,7 +11,7 @@ from isakit.compile.python.types import LOCAL, SHARED, Pointer, Scalar, boolean,
 from isakit.compile.python.writer import TypedValue, VariableWidened, ir_name, name_of
 
 UNROLLED = 16
-"""Loops that are known to run so often at most are taken apart."""
+"""Loops known to have at most this many iterations are unrolled."""
 
 
 def wider(kind: Scalar, v: TypedValue) -> Scalar | None:
@@ -27,7 +27,7 @@ def wider(kind: Scalar, v: TypedValue) -> Scalar | None:
 
 
 class Statements(Output):
-    """Statements."""
+    """Translates statements."""
 
     # --- statements -------------------------------------------------------------------------------------------------
     def block(self, body: list[ast.stmt]) -> None:
@@ -142,14 +142,14 @@ class Statements(Output):
             self.fail("this cannot be assigned to", target)
 
     def space_of(self, call: ast.Call) -> str:
-        """Return where `shared(f32, 64)` or `cuda.shared.array(64, float32)` makes an array: `shared` or `local`."""
+        """Return the space in which `shared(f32, 64)` or `cuda.shared.array(64, float32)` lies: `shared` or `local`."""
         name = self.called(call)
         if name == "array" and isinstance(call.func, ast.Attribute):
             name = name_of(call.func.value)
         return name if name in ("shared", "local") else ""
 
     def view(self, target: ast.Name, v: TypedValue, kind: Pointer) -> None:
-        """Bind a variable to an array; it may be bound to another one of the same type later."""
+        """Bind a variable to an array; it may later be bound to another one of the same type."""
         name = target.id
         if name in self.slots:
             self.fail(f"`{name}` is a number; an array needs a name of its own", target)
@@ -310,7 +310,7 @@ class Statements(Output):
         self.jump(self._exit(s)[0])
 
     def _exit(self, s: ast.Break | ast.Continue) -> tuple[str, str]:
-        """Return the labels where the next round of the innermost loop begins, and of what follows the loop."""
+        """Return the labels that `continue` and `break` jump to in the innermost loop."""
         if not self.exits:
             self.fail(f"`{type(s).__name__.lower()}` stands outside of a loop")
         return self.exits[-1]

@@ -1,4 +1,4 @@
-"""The kernels of a Python text, from its syntax tree alone: nothing of the text is run."""
+"""Read the kernels of a Python text from its syntax tree; nothing of the text is executed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ def compile_text(
 ) -> tuple[str, dict[str, list[Param]]]:
     """Return the PTX of the kernels of a Python text, and their parameters by name; `named`: with marks for variables.
 
-    `debug_build`: one for debuggers, too.
+    `debug_build`: compile for debuggers as well.
 
-    Kernels are the functions at the top of the text that `isakit.kernel` decorates, whatever it is imported as.
-    They see the functions at the top of the text, and its constants: names that get a number or a text by one
-    assignment there, and nothing otherwise. Raises CompileError where there is no kernel, or one that cannot be
-    translated.
+    Kernels are the functions at the top of the text that `isakit.kernel` decorates, whatever it is imported as. They
+    see the functions at the top of the text, and its constants: names that are bound by one assignment of a number or
+    string there, and nowhere else. Raises CompileError where there is no kernel, or one that cannot be translated.
     """
     texts: list[str] = []
     params: dict[str, list[Param]] = {}
@@ -47,7 +46,7 @@ class TopStatement(NamedTuple):
 
 
 def kernel_sources(text: str, path: str, statements: Sequence[TopStatement] | None = None) -> list[FunctionSource]:
-    """Return the kernels of a Python text, decorators included, with what they see of it.
+    """Return the kernels of a Python text, decorators included, with the names they can use.
 
     `statements` are those of the text, where they are known. Raises CompileError where the text is not Python's or
     there is no kernel.
@@ -82,7 +81,7 @@ def _function_source(
 
 
 def _decorators(nodes: Sequence[ast.stmt]) -> set[str]:
-    """Return the names of the decorator: as it is imported, or the usual ones where nothing is."""
+    """Return the names of the decorator as it is imported, or the usual ones where nothing is."""
     found = {f"{_PACKAGE}.kernel", "kernel"}
     for node in nodes:
         match node:
@@ -106,7 +105,7 @@ def _dotted(decorator: ast.expr) -> str:
 
 
 def _constants(nodes: Sequence[ast.stmt], bound: Counter[str]) -> dict[str, object]:
-    """Return constants by name; one that is given a value in more than one place could be either and is left out."""
+    """Return constants by name; one assigned in more than one place is ambiguous and left out."""
     values: dict[str, ast.expr] = {}
     for node in nodes:
         match node:
@@ -134,7 +133,7 @@ def _constant(value: ast.expr, before: dict[str, object]) -> int | float | str |
 
 
 def _bound(statement: TopStatement, lines: Sequence[str]) -> Iterator[str]:
-    """Yield every place that may give a name of the text a value. What functions assign is their own."""
+    """Yield the names that a statement may bind, once for each place. Names assigned in functions are local to them."""
     top, above = statement
     rest: list[tuple[ast.AST, bool]] = [(top, True)]
     while rest:

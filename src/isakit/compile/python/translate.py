@@ -1,4 +1,4 @@
-"""A Python function as LLVM IR. What a kernel cannot say is an error at its line."""
+"""A Python function as LLVM IR. Anything a kernel cannot express is an error at its line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from isakit.compile.python.writer import (
 from isakit.errors import CompileError, Diagnostic
 
 NO_FILE = f"{os.devnull}/text"
-"""A name that no file has: Python looks for one of the name it is given, to show a wrong line."""
+"""A file name that cannot exist: Python opens the file it is given to show a wrong line."""
 TOO_DEEP = "this is nested too deeply"
 HEADER = """target triple = "nvptx64-nvidia-cuda"
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
@@ -33,7 +33,7 @@ target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64
 def parsed(text: str, path: str, first: int = 1) -> ast.Module:
     """Parse a text that begins at line `first` of its file. Raises CompileError.
 
-    What Python would warn of, as of numbers that later versions will not read, is no matter of a kernel.
+    Python's warnings, as of number literals that later versions refuse, do not concern a kernel.
     """
     try:
         with warnings.catch_warnings():
@@ -48,7 +48,7 @@ def parsed(text: str, path: str, first: int = 1) -> ast.Module:
 
 
 def _too_deep(text: str) -> int:
-    """Return the line up to which a text cannot be parsed because what it holds is nested too deeply."""
+    """Return the line where a text becomes too deeply nested to parse."""
     lines = source_lines(text)
 
     def fails(count: int) -> bool:
@@ -71,7 +71,7 @@ def translate(
     Args:
         source: the function.
         named: with debug records of its variables.
-        types: of its parameters, instead of those it says.
+        types: of its parameters, instead of the annotated ones.
 
     Raises CompileError that points at the Python line.
     """

@@ -39,8 +39,8 @@ class Scalar:
 class Pointer:
     """An array in global, shared or local memory.
 
-    `dimensions`: of a parameter that comes with its shape, 0 for an address alone. `constant`: it stands outside of the
-    kernel, and no kernel writes to it.
+    `dimensions`: of a parameter passed with its shape, 0 for an address alone. `constant`: it is captured from outside
+    of the kernel, and no kernel writes to it.
     """
 
     of: Scalar
@@ -50,7 +50,7 @@ class Pointer:
 
     @property
     def name(self) -> str:
-        """`f32p` for a pointer to f32, `f32[:, :]` for an array of two dimensions."""
+        """Return `f32p` for a pointer to f32, `f32[:, :]` for an array of two dimensions."""
         return self.of.name + (f"[{', '.join(':' * self.dimensions)}]" if self.dimensions else "p")
 
     def __repr__(self) -> str:
@@ -86,7 +86,7 @@ def type_named(name: str) -> Scalar | Pointer | None:
 
 
 def wider_of(a: Scalar, b: Scalar) -> Scalar:
-    """Return the type that holds the values of both types, as far as one does."""
+    """Return the type that holds the values of both types, as far as there is one."""
     if a.is_float or b.is_float:
         if a.is_float and b.is_float:
             return a if a.size >= b.size else b
@@ -106,7 +106,7 @@ GLOBAL, SHARED, CONSTANT, LOCAL = 1, 3, 4, 5
 
 
 def parameters(given: Iterable[tuple[str, Scalar | Pointer]]) -> list[Param]:
-    """Lay out the parameters of a kernel, each at the next multiple of its size; addresses take 8 bytes.
+    """Return the parameters of a kernel, each at the next multiple of its size; addresses take 8 bytes.
 
     An array of known dimensions is followed by its shape, an i32 for each.
     """

@@ -1,4 +1,4 @@
-"""The common part of translating a Python kernel: instructions of LLVM IR, errors at a line."""
+"""The common part of translating a Python kernel: emitting LLVM IR, and errors at a line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from isakit.float_bits import bits_of_float, float_of_bits
 
 Type = Scalar | Pointer
 SHOWN = 60
-"""Characters of an expression that an error shows."""
+"""Characters of an expression that are shown in an error."""
 
 
 @dataclass
@@ -46,9 +46,9 @@ def function_source(function: Callable[..., object]) -> FunctionSource:
 
 
 def parsed_function(source: FunctionSource) -> ast.FunctionDef:
-    """Return the syntax tree of a function whose text Python has read before; a lambda is one that returns its value.
+    """Return the syntax tree of a function whose text Python has parsed before; a lambda becomes a function.
 
-    Raises CompileError where the text holds neither.
+    Raises CompileError where the text has neither.
     """
     with suppress(SyntaxError):  # the line of a lambda may be a part of a statement
         tree = ast.parse(source.text)
@@ -90,18 +90,18 @@ class TypedValue:
 
 @dataclass
 class Returning:
-    """Exit of a function that is called: the label behind it, and the places of its results."""
+    """The exit of an inlined function: the label after it, and the slots of its results."""
 
     end: str
     slots: list[tuple[str, Scalar]] | None = None
 
 
 class VariableWidened(Exception):
-    """A variable has to hold more than the type of its first value does: translation begins again."""
+    """A variable must hold more than its first value's type: translation starts over."""
 
 
 class TranslationStop(Exception):
-    """Translation ends at an error."""
+    """Translation stops at an error."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         self.diagnostic = diagnostic
@@ -113,16 +113,16 @@ class Writer:
     Attributes:
         lines: of the body.
         entry: the first block.
-        top: what stands before the function.
+        top: lines before the function.
         slots: variables.
         arrays, views, params: by name; `views` are variables that mean an array.
-        variables: what debug records say of them, where they are `named`.
-        done: the block has ended.
+        variables: their debug records, if `named`.
+        done: the block has its terminator.
         at: the statement being translated.
-        widths: types of variables that hold more than their first value, None where the first value says the type.
-        returning: inside of a function that is called, where it returns to.
+        widths: types of variables that hold more than their first value, None where the first value's type does.
+        returning: the exit of the inlined function, inside of one.
         calling: the names of the functions being called.
-        scope: what variables of a function that is called are told apart by.
+        scope: the prefix that distinguishes the variables of an inlined function.
         line_of_call: the line of the kernel, where the function stands in another file.
     """
 
@@ -195,7 +195,7 @@ class Writer:
         self.done = True
 
     def repeat(self, name: str, unroll: bool) -> None:
-        """Go back to the head of a loop, which LLVM repeats as it is or may take apart."""
+        """Jump back to the head of a loop, with a hint to LLVM whether to unroll it."""
         if self.done:
             return
         self.jump(name)
@@ -214,14 +214,14 @@ class Writer:
         self.declared.add(text)
 
     def slot(self, name: str, kind: Scalar) -> str:
-        """Make room for a variable where the function begins, and return its place."""
+        """Allocate a stack slot for a variable in the entry block, and return its address."""
         where = f"%v.{self.scope}{ir_name(name)}"
         self.slots[name] = where, kind
         self.entry[:0] = [f"  {where} = alloca {kind.llvm}", *self.record("declare", f"ptr {where}", name, kind)]
         return where
 
     def record(self, what: str, value: str, name: str, kind: Type, count: int = 0) -> list[str]:
-        """Return the debug record that says where a variable of the source is; none for one of the translation."""
+        """Return the debug record of a variable's location, as lines; none for one that the translation added."""
         if not self.named or self.scope or not name.isidentifier():
             return []
         scalar = kind.of if isinstance(kind, Pointer) else kind
@@ -250,28 +250,28 @@ class Writer:
         return name_of(call.func)
 
     def shown(self, node: ast.AST) -> str:
-        """Return an expression as it is written; of a long one only the beginning."""
+        """Return the source of an expression, cut off if it is long."""
         text = (ast.get_source_segment(self.source.text, node) or "").split("\n")[0]
         return text if len(text) <= SHOWN else text[:SHOWN] + "..."
 
 
 def name_of(node: ast.expr) -> str:
-    """Return a name without the module before it, the empty text for another expression."""
+    """Return a name without the module before it, "" for another expression."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def ir_name(name: str) -> str:
-    """Return a name of Python as LLVM may write it: letters outside of ASCII by their number."""
+    """Return a Python name in a form valid in LLVM IR: letters outside of ASCII by their code point."""
     return "".join(c if c.isascii() else f"${ord(c):x}$" for c in name)
 
 
 def source_lines(text: str) -> list[str]:
-    """Split a text into lines as Python's parser does: no other characters than these end one."""
+    """Split a text into lines as Python's parser does: no other characters end one."""
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def float_text(value: float, double: bool = False) -> str:
-    """Return a constant as LLVM writes it: 64 bits, rounded to f32 first where that is its type."""
+    """Return a constant as LLVM writes it, in 64 bits; with `double` false, rounded to f32 first."""
     if not double:
         try:
             value = float_of_bits(bits_of_float(value))

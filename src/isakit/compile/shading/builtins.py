@@ -56,7 +56,7 @@ UNIFORMS = {
     "gl_NormalMatrix": BuiltIn(_M3, "uniform"),
     "gl_TextureMatrix": BuiltIn(ArrayType(_M4, 8), "uniform"),
 }
-"""Uniforms that OpenGL's fixed pipeline sets; a port sets them by name, as vitaGL does."""
+"""Uniforms that OpenGL's fixed pipeline sets; ports set them by name, as vitaGL does."""
 CONSTANTS = {"gl_MaxDrawBuffers": 1, "gl_MaxVertexAttribs": 16, "gl_MaxTextureImageUnits": 16,
              "gl_MaxVaryingVectors": 10, "gl_MaxVertexUniformVectors": 256, "gl_MaxFragmentUniformVectors": 256,
              "gl_MaxTextureUnits": 8, "gl_MaxTextureCoords": 8, "gl_MaxLights": 8, "gl_MaxClipPlanes": 8,

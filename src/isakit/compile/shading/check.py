@@ -1,4 +1,4 @@
-"""Declarations and statements: what a parsed text means, with everything that is wrong in it."""
+"""Semantic analysis of declarations and statements: the typed form of a parsed text, and all errors in it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ MOST_ERRORS = 20
 
 
 class Check(ExpressionCheck):
-    """Checks a text. `run` gives what it means, or raises everything that is wrong as one error."""
+    """Checks a text. `run` returns its typed form, or raises all errors as one."""
 
     def __init__(self, language: Language, stage: str, sources: ShaderSources, built_in: dict[str, BuiltIn]) -> None:
         super().__init__(language, stage, sources, built_in)
@@ -56,7 +56,7 @@ class Check(ExpressionCheck):
         self.columns = False
 
     def run(self, declarations: list[Declaration]) -> CheckedShader:
-        """Check everything. Raises CompileError."""
+        """Check everything and return the typed shader. Raises CompileError."""
         for d in declarations:
             try:
                 if isinstance(d, StructSyntax):
@@ -76,7 +76,7 @@ class Check(ExpressionCheck):
         return CheckedShader(self.variables, self.functions)
 
     def fail(self, e: ShadingError) -> None:
-        """Note an error and go on, unless there are too many."""
+        """Record an error and continue, unless there are too many."""
         self.errors.append(e)
         if len(self.errors) >= MOST_ERRORS:
             raise self.sources.failure(self.errors)
@@ -104,7 +104,7 @@ class Check(ExpressionCheck):
         self.structs[d.name] = kind
 
     def variable(self, d: VariableSyntax, role: str) -> ShaderVariable:
-        """Check a declaration and return its variable with the type it names."""
+        """Check a declaration; return its variable."""
         kind = self.type_of(d.type)
         if kind is VOID:
             raise ShadingError(d.pos, f"`{d.name}` has no type that holds a value", len(d.name))
@@ -117,7 +117,7 @@ class Check(ExpressionCheck):
         return v
 
     def outside(self, d: VariableSyntax) -> None:
-        """Check a variable outside of functions."""
+        """Check a variable declared outside of functions."""
         known = self.built_in.get(d.name) if self.language.product else None
         if known is not None:
             v = self.find(d.name)
@@ -179,7 +179,7 @@ class Check(ExpressionCheck):
             raise ShadingError(f.pos, "`main` takes nothing and gives nothing", len(f.name))
 
     def initial(self, v: ShaderVariable, d: VariableSyntax) -> Typed | None:
-        """Check the first value of a variable; a constant's name stands for it."""
+        """Check the initializer of a variable; the name of a constant is replaced by its value."""
         if d.initial is None:
             if "const" in v.qualifiers and v.role == "local":
                 raise ShadingError(d.pos, f"the constant `{d.name}` needs a value", len(d.name))
@@ -264,7 +264,7 @@ class Check(ExpressionCheck):
 
     # --- statements --------------------------------------------------------------------------------------------------
     def statements(self, found: list[StatementSyntax]) -> list[TypedStatement]:
-        """Check statements one after the other; one that is wrong does not keep the next from being checked."""
+        """Check a sequence of statements; an error in one does not keep the next from being checked."""
         out: list[TypedStatement] = []
         for s in found:
             try:
@@ -284,7 +284,7 @@ class Check(ExpressionCheck):
         return made
 
     def scoped(self, s: StatementSyntax) -> TypedStatement:
-        """Check a statement whose names end with it."""
+        """Check a statement in a scope of its own."""
         self.scopes.append({})
         try:
             return self.statement(s)

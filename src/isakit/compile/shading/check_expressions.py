@@ -1,4 +1,4 @@
-"""Types of expressions: names are looked up, overloads chosen, conversions written out, constants computed."""
+"""Types of expressions: names are resolved, overloads chosen, conversions made explicit, constants folded."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class ExpressionCheck:
         return None
 
     def built_in_variable(self, name: str, b: BuiltIn) -> ShaderVariable:
-        """Begin to use a variable of the language."""
+        """Return the variable of a built-in one, declared on first use."""
         v = ShaderVariable(name, b.type, b.role, 0)
         v.semantic = b.semantic
         self.scopes[0][name] = v
@@ -114,7 +114,7 @@ class ExpressionCheck:
         return v
 
     def type_of(self, t: TypeSyntax) -> Type:
-        """Return the type that is written. Raises ShadingError."""
+        """Return the type named by a syntax node. Raises ShadingError."""
         kind = t.type if t.type is not None else self.structs.get(t.name)
         if kind is None:
             raise ShadingError(t.pos, f"`{t.name[:40]}` is not a type", len(t.name))
@@ -128,7 +128,7 @@ class ExpressionCheck:
         return kind
 
     def count(self, size: Syntax) -> int:
-        """Check a constant whole number and return it."""
+        """Check an integer constant and return it."""
         v = self.of(size)
         if not isinstance(v, TypedConstant) or not v.numeric.is_scalar or v.numeric.base.kind not in ("int", "uint"):
             raise ShadingError(v.pos, "a constant whole number was expected")
@@ -259,7 +259,7 @@ class ExpressionCheck:
         return folded(op, a, b, kind, pos) or TypedBinary(pos, kind, op, a, b)
 
     def alike(self, a: Typed, b: Typed, wrong: ShadingError) -> tuple[Typed, Typed]:
-        """Bring two values into one shape: scalars become as large as the other, and in Cg longer vectors are cut."""
+        """Convert two values to a common shape: scalars are repeated, and in Cg longer vectors are truncated."""
         m, n = a.numeric, b.numeric
         if (m.size, m.vectors) == (n.size, n.vectors):
             return a, b
@@ -346,7 +346,7 @@ class ExpressionCheck:
         return TypedComponents(s.pos, made, base, places)
 
     def places(self, kind: Numeric, s: MemberSyntax) -> tuple[int, ...]:
-        """Return the numbers of the components that a swizzle names."""
+        """Return the indices of the components that a swizzle names."""
         name, width = s.name, len(s.name)
         if kind.is_matrix:
             found = _matrix_places(kind, name)
@@ -406,7 +406,7 @@ class ExpressionCheck:
         return v
 
     def assign(self, v: ShaderVariable, pos: int) -> None:
-        """Note that a variable is assigned to, if it may be."""
+        """Record that a variable is assigned to. Raises ShadingError if it may not be."""
         read_only = "const" in v.qualifiers
         if not self.language.converts and v.role in ("uniform", "input", "sampler"):
             read_only = True
@@ -551,7 +551,7 @@ class ExpressionCheck:
         return TypedConvert(s.pos, kind, v, bits=True)
 
     def aggregate(self, kind: Type, items: list[Syntax], pos: int, width: int) -> Typed:
-        """Check an array or structure made of its parts."""
+        """Check the construction of an array or structure from its parts."""
         if isinstance(kind, ArrayType):
             wanted = [kind.of] * min(kind.count, LARGEST)
         elif isinstance(kind, StructType):
@@ -565,7 +565,7 @@ class ExpressionCheck:
         )
 
     def filled(self, kind: Type, value: Typed) -> Typed:
-        """Check `(type)value`: Cg puts a number into every part of a structure or array."""
+        """Check `(type)value`: in Cg, a number fills every part of a structure or array."""
         if value.type == kind:
             return value
         if not isinstance(value, TypedConstant):
@@ -579,7 +579,7 @@ class ExpressionCheck:
         return TypedConstruct(value.pos, kind, parts)
 
     def braces(self, s: BracesSyntax, to: Type) -> Typed:
-        """Check values in braces as a type."""
+        """Check an initializer list for a type."""
         if isinstance(to, ArrayType) and not to.count:
             to = ArrayType(to.of, len(s.items))
         if isinstance(to, Numeric):

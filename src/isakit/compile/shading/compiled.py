@@ -1,4 +1,4 @@
-"""Shaders from source text to shader modules, with the lines that their instructions come from."""
+"""Shaders from source text to shader modules, with line tables of their instructions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BYTES = 8
 
 @dataclass
 class ShaderBuild:
-    """A compiled shader: the module, the bytes of its file, and what its author should know."""
+    """A compiled shader: the module, the bytes of its file, and warnings for its author."""
 
     shader: Shader
     data: bytes
@@ -34,7 +34,7 @@ class ShaderBuild:
 
 
 class ShaderOptions(TypedDict, total=False):
-    """Options of `compile_shader`, which says what they are."""
+    """Options of `compile_shader`, where they are described."""
 
     stage: str | None
     language: str | None
@@ -53,19 +53,19 @@ def compile_shader(text: str | bytes, **options: Unpack[ShaderOptions]) -> Shade
 
     Args:
         text: Cg or GLSL; bytes are a SPIR-V module.
-        stage: `vertex` or `fragment` (default: what the path or the text says).
+        stage: `vertex` or `fragment` (default: as the path or the text implies).
         language: `cg` or `glsl` (default: likewise), `spirv` for bytes.
         path: name of the text in messages.
         entry: the function that is the program (default: `main`; of SPIR-V the only one of the stage).
-        target: how the colour leaves a fragment program: `f16x4` (default), `f32x4`, or `u8x4` for the colour of the
+        target: the format of a fragment program's colour: `f16x4` (default), `f32x4`, or `u8x4` for the colour of the
             tile itself.
         defines: macros by name.
-        varyings: what connects inputs and outputs of GLSL, by name: `{"v_tint": "COLOR0"}`. Others get texture
+        varyings: semantics that connect inputs and outputs of GLSL, by name: `{"v_tint": "COLOR0"}`. Others get texture
             coordinates, in the order of their declarations.
         resolver: finds the files that the text includes: (name, path of the file that asks) to (path, text). Without
             it nothing is included.
-        named: the line tables tell where the variables of the text are; the code is the same.
-        debug_build: they do, and a variable keeps its value until it gets another one, as far as registers are there.
+        named: the line tables have the locations of the text's variables; the code is the same.
+        debug_build: likewise, and a variable keeps its value until it is assigned, as far as there are registers.
 
     Returns:
         The module: it runs with `isakit.usse.run`, and its programs have line tables.
@@ -119,14 +119,14 @@ def _finished(front: Front, stage: str, language: str, path: str) -> ShaderBuild
 
 
 def _placed(d: Diagnostic, sources: ShaderSources, path: str) -> Diagnostic:
-    """Put a message of the back end at its line; in the text at `path` where the line names no other."""
+    """Return a message of the back end at its line; in the text at `path` if the line names no other."""
     return sources.at_line(d.line, d.message, d.notes, path if d.path == Diagnostic.path else d.path)
 
 
 def beside(top: str, folders: Sequence[str] = (), above: bool = False) -> Resolver:
-    """Return a function that finds files beside a file, in other folders, in folders below these, nowhere else.
+    """Return a function that finds files beside a file, in `folders`, and in folders below these, but nowhere else.
 
-    `above`: `../` leads out of these folders, too, as for a source that a makefile compiles.
+    `above`: `../` may leave these folders, as in a source that a makefile compiles.
     """
     roots = [os.path.realpath(f) for f in (os.path.dirname(os.path.abspath(top)), *folders)]
 

@@ -27,7 +27,7 @@ def _wrapped(value: int) -> int:
 
 
 class Condition:
-    """The value of a condition, from its tokens after macros are replaced."""
+    """Evaluates a condition from its tokens, after macro expansion."""
 
     def __init__(self, tokens: list[Token], place: Token) -> None:
         self.tokens, self.place, self.at, self.depth = tokens, place, 0, 0
@@ -50,7 +50,7 @@ class Condition:
         return self.tokens[self.at - 1]
 
     def _binary(self, level: int, live: bool) -> int:
-        """Return operators of at least a level; what is not `live` is read and not computed."""
+        """Evaluate operators of at least a precedence level; where not `live`, operands are only parsed."""
         a = self._unary(live)
         while self.at < len(self.tokens):
             op = self.tokens[self.at]

@@ -21,12 +21,12 @@ from isakit.compile.shading.types import FLOAT, INT, ArrayType, Base, Numeric, S
 from isakit.sem.value import signed
 
 IMPOSSIBLE = 1000
-"""The cost of a conversion that there is not."""
+"""The cost of a conversion that does not exist."""
 SPREAD, CUT = 10, 20
 
 
 def rounded(value: float, base: Base) -> float:
-    """Round a number to what a floating point type holds."""
+    """Return a number rounded to a floating-point type."""
     if base.bits == 16:
         try:
             return struct.unpack("<e", struct.pack("<e", value))[0]
@@ -39,7 +39,7 @@ def rounded(value: float, base: Base) -> float:
 
 
 def as_base(value: float, base: Base) -> int | float:
-    """Convert a component of a constant: floats are cut to integers, integers wrap."""
+    """Return a component of a constant in another base: floats are truncated to integers, integers wrap."""
     if base.kind == "bool":
         return int(value != 0)
     if base.kind == "float":
@@ -61,7 +61,7 @@ def _between(a: Base, b: Base) -> int:
 
 
 def cost(value: Typed, to: Type, language: Language) -> int:
-    """Return the cost of a conversion: 0 where the value has the type, IMPOSSIBLE where it cannot get it."""
+    """Return the cost of a conversion: 0 if the value has the type, IMPOSSIBLE if there is no conversion."""
     have = value.type
     if have == to:
         return 0
@@ -108,7 +108,7 @@ def _article(type: str) -> str:
 
 
 def rebased(value: Typed, base: Base) -> Typed:
-    """Convert the components and keep the shape."""
+    """Convert the components to a base and keep the shape."""
     have = value.numeric
     if have.base == base:
         if isinstance(value, TypedConstant) and value.free:
@@ -122,7 +122,7 @@ def rebased(value: Typed, base: Base) -> Typed:
 
 
 def rebased_literal(value: Typed, base: Base) -> Typed:
-    """Convert the components of a literal that still takes the type beside it."""
+    """Convert the components of a literal whose type is not fixed yet."""
     free = isinstance(value, TypedConstant) and value.free and value.numeric.base == base
     return value if free else rebased(value, base)
 

@@ -1,4 +1,4 @@
-"""Small operations in the compiler's form: one call emits what a component-wise step takes, and computes constants.
+"""Component-wise operations in the intermediate form, with constant folding.
 
 A value of a scalar or vector type is a list: one value for floats of any size, one for each component of integers and
 bools, which the form has as scalars only.
@@ -48,7 +48,7 @@ _INTEGER_CONDITIONS = {"==": "e", "!=": "lg", "<": "l", "<=": "le", ">": "g", ">
 
 
 def ir_base(base: Base) -> str:
-    """Return the kind in which values of a base are kept: f32, f16, r, p."""
+    """Return the kind of values of a base in the intermediate form: f32, f16, r, p."""
     if base.kind == "float":
         return "f16" if base.bits == 16 else "f32"
     return "p" if base.kind == "bool" else "r"
@@ -56,7 +56,7 @@ def ir_base(base: Base) -> str:
 
 @lru_cache(4096)
 def kinds(type: Type) -> tuple[str, ...]:
-    """Return the kinds of the values that a value of a type is kept in."""
+    """Return the kinds of the values that represent a value of a type."""
     if isinstance(type, Numeric):
         of = ir_base(type.base)
         row = (of,) * type.size if of in "rp" else (vector(of, type.size),)
@@ -89,7 +89,7 @@ def _compare(cond: str, a: float, b: float) -> bool:
 
 
 def _fold(op: AnyOp, a: float, b: float) -> float | None:
-    """Fold a float operation on constants; None for one that the chip computes. `b` is 0 for one argument."""
+    """Fold a float operation on constants; None if the chip has to compute it. `b` is 0 for one argument."""
     if op is VADD:
         return a + b
     if op is VMUL:
@@ -124,7 +124,7 @@ class Emitter:
 
     # --- parts of vectors --------------------------------------------------------------------------------------------
     def swizzle(self, v: IrValue, pattern: str) -> IrValue:
-        """Reorder the channels of a value; what is made of parts is taken apart where that gives one of them."""
+        """Return a value with its channels reordered; a join is taken apart where that yields one of its parts."""
         if pattern == LETTERS[: count(v.kind)]:
             return v
         ins = v.ins
@@ -176,13 +176,13 @@ class Emitter:
         return self.op(VADD, a, self.op(VNEG, b))
 
     def mul(self, a: IrValue, b: IrValue) -> IrValue:
-        """Multiply; 1 times something is that."""
+        """Return a product; multiplication by 1 is dropped."""
         if same_number(a) == 1:
             return b
         return a if same_number(b) == 1 else self.op(VMUL, a, b)
 
     def rcp(self, v: IrValue) -> IrValue:
-        """Compute the reciprocal; of what is the same in all channels only once."""
+        """Return the reciprocal; if all channels are equal it is computed once."""
         n = count(v.kind)
         one = _repeated(v)
         if one is not None and n > 1:
@@ -230,7 +230,7 @@ class Emitter:
         return self.b.op(VSEL, p, a, b)
 
     def every(self, found: Values) -> IrValue:
-        """Return whether all components hold."""
+        """Return whether all components are true."""
         out: IrValue = TRUE
         for p in found:
             out = self.both(out, p) if out is not TRUE else p
@@ -238,7 +238,7 @@ class Emitter:
 
     # --- integers ----------------------------------------------------------------------------------------------------
     def divided(self, a: IrValue, b: IrValue, signed: bool) -> tuple[IrValue, IrValue]:
-        """Compute quotient and remainder. Division by 0 is not defined.
+        """Return quotient and remainder. Division by 0 is undefined.
 
         The chip has no integer division: the quotient of floats is corrected until the remainder is small enough.
         """
@@ -315,7 +315,7 @@ class Emitter:
 
 
 def same_number(v: IrValue) -> float | None:
-    """Return the number in all channels of a constant; None for no constant, or one of several numbers."""
+    """Return the number in all channels of a constant; None if it is no constant or has different numbers."""
     parts = [v] if isinstance(v, Const) else v.ins.args if v.ins is not None and v.ins.op is JOIN else []
     first = parts[0] if parts else None
     if not isinstance(first, Const) or any(not isinstance(p, Const) or p.value != first.value for p in parts):
@@ -324,7 +324,7 @@ def same_number(v: IrValue) -> float | None:
 
 
 def _repeated(v: IrValue) -> str | None:
-    """Return the letter of the channel that a value repeats in all its channels; None if it does not."""
+    """Return the letter of the channel that a value repeats in all its channels; None if there is none."""
     if v.ins is not None and v.ins.op is SWIZZLE:
         pattern = SWIZZLE.of(v.ins).pattern
         if pattern == pattern[0] * len(pattern) and pattern[0] not in CONSTANTS:
@@ -349,7 +349,7 @@ def _one_source(parts: Sequence[IrValue]) -> tuple[IrValue, str] | None:
 
 
 def _folded(what: PlainOp | Operation, given: list[Const]) -> Const | None:
-    """Fold an operation on constants; None where it is left to the chip."""
+    """Fold an operation on constants; None if the chip has to compute it."""
     op, attrs = operation(what)
     numbers = [const_value(c) for c in given]
     if any(isinstance(n, float) and not math.isfinite(n) for n in numbers) or not given:

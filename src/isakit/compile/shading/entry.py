@@ -1,4 +1,4 @@
-"""The program of a shader: its inputs are read, its `main` is lowered, its outputs written, its interface described."""
+"""The program of a shader: inputs are read, `main` is lowered, outputs written, the interface described."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _GENERIC = [f"TEXCOORD{k}" for k in range(10)]
 
 
 class Leaf:
-    """A scalar or vector of an input or output: its name, type, semantic, and where its values are in the variable.
+    """A scalar or vector of an input or output: its name, type, semantic, and the place of its values in the variable.
 
-    `uniform`: of any type, and a uniform though it stands in an input.
+    `uniform`: it may have any type, and is a uniform although it is declared among the inputs.
     """
 
     def __init__(self, name: str, type: Type, semantic: Semantic | None, start: int, uniform: bool = False) -> None:
@@ -54,7 +54,7 @@ class Leaf:
 
 
 class Shared:
-    """A texture coordinate that several variables of GLSL share, and how many of its components they take so far."""
+    """A texture coordinate shared by several GLSL variables, and how many of its components are in use."""
 
     def __init__(self, semantic: str, centroid: bool) -> None:
         self.semantic, self.centroid = semantic, centroid
@@ -134,7 +134,7 @@ class Program(Lowering):
         return v.role == ("output" if self.stage == "vertex" else "input")
 
     def _reserve(self, variables: list[ShaderVariable]) -> None:
-        """Note which semantics are named, so that variables without one get others."""
+        """Record the semantics that are named, so that variables without one get others."""
         for v in variables:
             if v.role not in ("input", "output"):
                 continue
@@ -152,10 +152,10 @@ class Program(Lowering):
             self._share([v for v in variables if v.role in ("input", "output") and self._interpolated(v)])
 
     def _share(self, variables: list[ShaderVariable]) -> None:
-        """Give variables places in shared texture coordinates where there is not one for each.
+        """Assign variables to shared texture coordinates where there is not one for each.
 
-        The places follow from the declarations alone, which both programs have; a variable that is never written is
-        left out only where there is no place for all.
+        The assignment follows from the declarations alone, which both programs have; a variable that is never written
+        is left out only if not all of them fit.
         """
         found = [(leaf, v) for v in variables for leaf in self._leaves(v, checked=False) if leaf.semantic is None]
         free = [s for s in _GENERIC if s not in self.taken]
@@ -167,7 +167,7 @@ class Program(Lowering):
         self.taken.update(room.semantic for room, _ in self.together.values())
 
     def _fit(self, found: list[tuple[Leaf, ShaderVariable]], free: list[str]) -> bool:
-        """Put variables into texture coordinates, the large ones first; return whether all have found a place."""
+        """Assign variables to texture coordinates, large ones first; return whether all fit."""
         self.together = {}
         rooms: list[Shared] = []
         for leaf, v in sorted(found, key=lambda f: -f[0].type.size):
@@ -213,7 +213,7 @@ class Program(Lowering):
         return out
 
     def _named(self, leaf: Leaf, v: ShaderVariable) -> Semantic:
-        """Return the semantic of an input or output; one that is handed on without a name gets the next free one."""
+        """Return the semantic of an input or output; a varying without one gets the next free one."""
         if leaf.semantic is not None:
             return leaf.semantic
         if not self._interpolated(v):
@@ -284,7 +284,7 @@ class Program(Lowering):
         return self.convert([self.swizzle(got, "xyzw"[first : first + kind.size])], FLOAT, kind.base)
 
     def _raw(self, v: ShaderVariable, leaf: Leaf, named: Semantic) -> tuple[Values, ShaderInput]:
-        """Return an attribute whose bytes come as they are."""
+        """Return an attribute that is read unconverted."""
         base = leaf.type.base
         if base.bits != 32:
             of = self.language.say(leaf.type)
@@ -296,7 +296,7 @@ class Program(Lowering):
         return values, ShaderInput(leaf.name, named.name, leaf.type.size, of, raw=True)
 
     def _write_bytes(self, pos: int, name: str) -> None:
-        """Let the colour leave as the bytes that it is in the tile. Raises ShadingError for other targets."""
+        """Output the colour as the bytes of the tile. Raises ShadingError for other targets."""
         if self.interface.target not in ("f16x4", "u8x4") or self.stage != "fragment":
             there = f"which has no {self.interface.target}: compile for target u8x4"
             said = there if self.stage == "fragment" else "which fragment programs write"
@@ -304,7 +304,7 @@ class Program(Lowering):
         self.interface.target = "u8x4"
 
     def _color_before(self, v: ShaderVariable, kind: Numeric) -> Values:
-        """Return the colour that the tile had before the pixel: bytes, as the result then is, too."""
+        """Return the colour of the tile before this pixel: bytes, in which the result is then written, too."""
         self._write_bytes(v.pos, v.name)
         got = self.op(TARGET_COLOR)
         got = got if kind.size == 4 else self.op(SWIZZLE("xyzw"[: kind.size]), got)
@@ -381,7 +381,7 @@ class Program(Lowering):
         self.put_all(self.slots(v), self.from_outside(v.type, values))
 
     def tell_uniform(self, v: ShaderVariable, slots: list[UniformSlot]) -> None:
-        """Let marks say where a uniform lies that is never written."""
+        """Let marks give the location of a uniform that is never written."""
         plain = all(s.kind == SAMPLER or element(s.kind) in ELEMENTS for s in slots) and not v.columns
         if not self.named or not slots or not plain or not v.pos or components(v.type) > MOST_PARTS:
             return
@@ -392,7 +392,7 @@ class Program(Lowering):
             self.mark(parts, ins.out)
 
     def _keep(self, v: ShaderVariable, name: str) -> None:
-        """Let a parameter stay in the file where the text says so, though nothing reads it."""
+        """Keep an unused parameter in the file if the text says so."""
         if self.keeps or "__nostrip" in v.qualifiers:
             self.interface.kept.add(name)
 
@@ -455,7 +455,7 @@ def _buffer(v: ShaderVariable) -> int | None:
 
 
 def _later(text: str, k: int) -> str:
-    """Return the semantic of a later element, whose number is larger."""
+    """Return the semantic of element `k` after the first one, with a larger number."""
     if not text or not k:
         return text
     head = text.rstrip("0123456789")

@@ -1,6 +1,6 @@
-"""Built-in functions of both languages: one small expansion for each, in operations of the form.
+"""Built-in functions of both languages: one small expansion for each, in operations of the IR.
 
-An expansion takes what emits, the arguments (lists of values, see `emitter`) and the type of the result.
+An expansion takes the emitter, the arguments (lists of values, see `emitter`) and the type of the result.
 """
 
 from __future__ import annotations
@@ -67,17 +67,17 @@ def _defines(*names: str) -> Callable[[Expansion], Expansion]:
 
 
 def _one(f: Callable[[Emitter, IrValue], IrValue]) -> Expansion:
-    """Make an expansion of one float value."""
+    """Return an expansion of a function of one float value."""
     return lambda e, a, call: [f(e, a[0][0])]
 
 
 def _two(f: Callable[[Emitter, IrValue, IrValue], IrValue]) -> Expansion:
-    """Make an expansion of two float values."""
+    """Return an expansion of a function of two float values."""
     return lambda e, a, call: [f(e, a[0][0], a[1][0])]
 
 
 def _three(f: Callable[[Emitter, IrValue, IrValue, IrValue], IrValue]) -> Expansion:
-    """Make an expansion of three float values."""
+    """Return an expansion of a function of three float values."""
     return lambda e, a, call: [f(e, a[0][0], a[1][0], a[2][0])]
 
 
@@ -192,7 +192,7 @@ EXPANSIONS["product"] = lambda e, a, call: [e.mul(x, y) for x, y in zip(a[0], a[
 @_defines("pow")
 @_two
 def _pow(e: Emitter, a: IrValue, b: IrValue) -> IrValue:
-    """Raise to a power: by multiplications, which also know negative numbers, where the exponent is whole and small."""
+    """Raise to a power: by multiplications, which allow negative bases, where the exponent is a small integer."""
     n = same_number(b)
     if n in (1.0, 2.0, 3.0, 4.0):
         square = e.mul(a, a) if n != 1.0 else a
@@ -241,7 +241,7 @@ def _smoothstep(e: Emitter, a: list[Values], call: Call) -> Values:
 
 @_defines("choose")
 def _choose(e: Emitter, a: list[Values], call: Call) -> Values:
-    """Compute GLSL's `mix` with bools: the second one where they hold."""
+    """Compute GLSL's `mix` with bools: the second value where they are true."""
     if call.result.is_float:
         x, y = (e.parts(v[0]) for v in a[:2])
         return [e.join([e.choose(p, q, r) for p, q, r in zip(a[2], y, x, strict=True)])]
@@ -436,7 +436,7 @@ EXPANSIONS["transpose"] = lambda e, a, call: transposed(e, a[0])
 def combined(e: Emitter, v: IrValue, rows: Values) -> IrValue:
     """Compute the sum of vectors, each multiplied by a channel of `v`.
 
-    Those that are multiplied by 1 come first, as Sony's compiler has them: all others are then one operation each.
+    Vectors multiplied by 1 come first, as in Sony's compiler: each of the others is then one operation.
     """
     factors = [(e.spread(e.part(v, k), count(row.kind)), row) for k, row in enumerate(rows)]
     factors.sort(key=lambda f: same_number(f[0]) != 1)
@@ -522,7 +522,7 @@ EXPANSIONS["any"] = lambda e, a, call: [reduce(e.either, a[0])]
 
 
 def _per_part(f: Callable[[Emitter, IrValue], IrValue]) -> Expansion:
-    """Make an expansion with a scalar result for each component."""
+    """Return an expansion with a scalar result for each component."""
     return lambda e, a, call: [f(e, v) for v in e.parts(a[0][0])]
 
 
@@ -542,9 +542,9 @@ def _bitsfloat(e: Emitter, a: list[Values], call: Call) -> Values:
 
 
 def half_bits(e: Emitter, v: IrValue) -> IrValue:
-    """Compute the 16 bits of an f16 from the f32 it is: exact, also for NaNs and infinities.
+    """Return the 16 bits of an f32 converted to f16: exact, also for NaNs and infinities.
 
-    Denormal halves are whole multiples of 2^-24. Exponents move by 112, and what is beyond them is infinite.
+    Denormal halves are whole multiples of 2^-24. Exponents move by 112, and values beyond them are infinite.
     """
     wide = e.op(BITS("r"), e.op(VCVT("f32"), v))
     sign = e.op(AND, e.op(SHR, wide, Const(16)), Const(0x8000))
@@ -559,7 +559,7 @@ def half_bits(e: Emitter, v: IrValue) -> IrValue:
 
 
 def half_of_bits(e: Emitter, bits: IrValue) -> IrValue:
-    """Compute the f32 that the lower 16 bits of an integer are as an f16."""
+    """Return the f32 value of the lower 16 bits of an integer, taken as an f16."""
     sign = e.op(SHL, e.op(AND, bits, Const(0x8000)), Const(16))
     size = e.op(AND, bits, Const(0x7FFF))
     normal = e.op(ADD, e.op(SHL, size, Const(13)), Const(112 << 23))
@@ -576,7 +576,7 @@ def _pack_two(e: Emitter, low: IrValue, high: IrValue) -> IrValue:
 
 @_defines("packhalf")
 def _packhalf(e: Emitter, a: list[Values], call: Call) -> Values:
-    """Pack two halves into an integer. It remembers them: unpacking it is then only rounding."""
+    """Pack two halves into an integer. The parts are remembered, so that unpacking them is only rounding."""
     halves = e.op(VCVT("f16"), a[0][0])
     low, high = (half_bits(e, v) for v in e.parts(halves))
     packed = _pack_two(e, low, high)
@@ -594,9 +594,9 @@ def _unpackhalf(e: Emitter, a: list[Values], call: Call) -> Values:
 
 
 def _packs_parts(bits: int, signed: bool) -> Expansion:
-    """Make an expansion that packs fractions into an integer, the first into its lowest bits.
+    """Return an expansion that packs fractions into an integer, the first into its lowest bits.
 
-    It remembers four that bytes are made of: unpacking them is then only rounding.
+    Four that are packed into bytes are remembered, so that unpacking them is only rounding.
     """
     largest, mask = (1 << bits - signed) - 1, (1 << bits) - 1
 
@@ -617,7 +617,7 @@ def _packs_parts(bits: int, signed: bool) -> Expansion:
 
 
 def _unpacks_parts(bits: int, signed: bool) -> Expansion:
-    """Make an expansion that takes an integer apart into fractions."""
+    """Return an expansion that unpacks an integer into fractions."""
     largest, mask = (1 << bits - signed) - 1, (1 << bits) - 1
 
     def expand(e: Emitter, a: list[Values], call: Call) -> Values:
@@ -658,7 +658,7 @@ def _with_level(lod: str) -> Expansion:
 
 
 def _with_level_in_w(lod: str) -> Expansion:
-    """Make an expansion that takes the level from the fourth component of the coordinate."""
+    """Return an expansion that takes the level of detail from the fourth component of the coordinate."""
 
     def expand(e: Emitter, a: list[Values], call: Call) -> Values:
         place = e.swizzle(a[0][0], "xyz" if call.texture == "cube" else "xy")

@@ -1,4 +1,4 @@
-"""From the text of a shader to a function of the compiler's form and the shader's interface."""
+"""From the text of a shader to a function of the IR and the shader's interface."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TAIL = re.compile(r"(?:^|[._-])(?:v|vs|vp|vert|vertex)$|(?:^|[._-])(f|fs|fp|ps|
 
 
 class Front(NamedTuple):
-    """A shader as the back end takes it: the function before values are defined once, and its interface."""
+    """A shader as the back end takes it: the function before SSA form, and its interface."""
 
     function: Function
     interface: ShaderInterface
@@ -36,7 +36,7 @@ class Front(NamedTuple):
 
 
 def language_of(path: str, text: str) -> str:
-    """Return the language of a file: by its ending, else by what the text says."""
+    """Return the language of a file, by the ending of its name, else by its content."""
     ending = path[path.rfind(".") :].lower() if "." in path else ""
     if ending in _NAMES:
         return _NAMES[ending][1]
@@ -44,7 +44,7 @@ def language_of(path: str, text: str) -> str:
 
 
 def stage_of(path: str, text: str) -> str | None:
-    """Return the stage of a file: by its name, or by what only one stage has; None if neither says it."""
+    """Return the stage of a file, by its name or by features that only one stage has; None if neither decides."""
     stem, dot, ending = path.rpartition(".")
     found = _NAMES.get(f".{ending.lower()}", ("", ""))[0] if dot else ""
     if found:
@@ -97,8 +97,8 @@ def front_end(
         defines: macros by name.
         varyings: semantics of inputs and outputs of GLSL between the programs, by name.
         resolver: finds included files; without it there are none.
-        named: marks tell which values the variables of the text have.
-        debug_build: they do, and these values are computed though nothing else needs them.
+        named: marks record the values of the text's variables.
+        debug_build: likewise, and these values are computed even if nothing else needs them.
 
     Raises CompileError with everything that is wrong.
     """
@@ -138,7 +138,7 @@ def _front(
 
 
 def _packs_columns(got: Preprocessed) -> bool:
-    """Return whether `#pragma pack_matrix(column_major)` is the last word about matrices."""
+    """Return whether the last `#pragma pack_matrix` selects column_major."""
     columns = False
     for p in got.pragmas:
         if p[:1] == ("pack_matrix",):
@@ -147,7 +147,7 @@ def _packs_columns(got: Preprocessed) -> bool:
 
 
 def _file_names(got: Preprocessed) -> dict[str, str]:
-    """Return what `#pragma isakit name(variable) name` says of the names of parameters in the file."""
+    """Return the names of parameters in the file that `#pragma isakit name(variable) name` gives."""
     found: dict[str, str] = {}
     for p in got.pragmas:
         if p[:3] == ("isakit", "name", "(") and p[4:5] == (")",) and len(p) > 5:
@@ -158,7 +158,7 @@ def _file_names(got: Preprocessed) -> dict[str, str]:
 def _entry(
     shader: CheckedShader, name: str, stage: str, got: Preprocessed, sources: ShaderSources
 ) -> TypedFunction:  # fmt: skip
-    """Return the function that is the program: where there is no `main`, that of the stage (`main_vertex`)."""
+    """Return the function that is the program: without a `main`, that of the stage (`main_vertex`)."""
     there = {n: found for n, known in shader.functions.items() if (found := [f for f in known if f.body is not None])}
     known = there.get(name, [])
     if not known and name == "main" and len(there.get(f"main_{stage}", [])) == 1:

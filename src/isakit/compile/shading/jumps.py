@@ -1,9 +1,9 @@
-"""Jumps out of statements, in the form that Vita3K's recompiler takes them in.
+"""Jumps out of statements, in the form that Vita3K's recompiler understands.
 
-It reads the ways of a program as statements in each other. It knows a jump out of a loop from anywhere within it, and
-takes any other jump forward for the end of a `then`, up to whose target the `else` goes: if that jump leaves a second
-`if` too, what stands behind that is executed though it is jumped over. A jump that leaves more therefore sets a flag,
-leaves what it may, and goes on from there where the flag is set.
+It reconstructs nested statements from control flow. It recognises a jump out of a loop from anywhere within it, and
+takes any other forward jump for the end of a `then`, whose `else` ends at the target: if that jump leaves a second `if`
+too, the code after that is executed though it is jumped over. A jump that leaves more therefore sets a flag, leaves the
+statements it may leave, and jumps on from there if the flag is set.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ class Level:
     """Statements that are left together.
 
     Attributes:
-        kind: "if" (one way of a condition), "loop" (with a jump back), or "block" (what is put in a place).
-        after: what follows.
-        last: nothing stands between its end and the end of the level around it.
+        kind: "if" (one branch of a condition), "loop" (with a jump back), or "block" (an inlined body).
+        after: the block that follows.
+        last: its end is also the end of the enclosing level.
         flag: the variable that is true while a jump to `after` is on its way.
-        passed: levels whose jumps come by behind this one.
+        passed: levels whose jumps pass the end of this one.
         left: a jump out of an `if` in it leads to `after`, so that its rest is read as an `else` within it.
     """
 
@@ -39,7 +39,7 @@ class Level:
 
 
 class JumpLowering(ExpressionLowering):
-    """Keeps the levels around the statement that is lowered, outermost first."""
+    """Keeps the stack of levels around the statement being lowered, outermost first."""
 
     def __init__(self, function: Function) -> None:
         super().__init__(function)
@@ -49,7 +49,7 @@ class JumpLowering(ExpressionLowering):
 
     @contextmanager
     def level(self, kind: str, last: bool = False) -> Generator[Level, None, None]:
-        """Lower statements that can be left together; then go on behind them."""
+        """Lower statements that can be left together, then continue after them."""
         (flag,) = self.variable_slots(Numeric(BOOL))
         level = Level(kind, self.meeting(), flag, last)
         self.put(flag, FALSE)
@@ -65,7 +65,7 @@ class JumpLowering(ExpressionLowering):
             self._go_on(other)
 
     def _go_on(self, target: Level) -> None:
-        """Leave a level from here where a jump out of it is on its way."""
+        """Leave a level from here if a jump out of it is pending."""
         if self.dead:
             return
         p = self.get(target.flag)
@@ -89,7 +89,7 @@ class JumpLowering(ExpressionLowering):
             blocks[yes:] = blocks[no:] + blocks[yes:no]
 
     def leave(self, target: Level) -> None:
-        """Jump to what follows a level around here; the code after the jump is unreachable."""
+        """Jump to the end of an enclosing level; the code after the jump is unreachable."""
         if self.dead:
             return
         through = self._farthest(self.levels.index(target))

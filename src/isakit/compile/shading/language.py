@@ -29,11 +29,11 @@ class Language(NamedTuple):
     Attributes:
         types: name to type.
         qualifiers: words that may stand before a type; `after`: those that may also stand after it.
-        refused: words that begin something that is not supported, and what it is.
+        refused: words that begin an unsupported construct, and its description.
         product: `*` of matrices and vectors is that of linear algebra.
-        converts: every number becomes any other where one is needed, and vectors are cut to the shorter one.
-        infinite: a literal takes the type of what stands beside it.
-        column: how the vectors of a matrix are called.
+        converts: numbers convert implicitly to any other type, and vectors are truncated to the shorter one.
+        infinite: a literal takes the type of the other operand.
+        column: the name of the vectors of a matrix.
         swizzles: the sets of letters that name components.
     """
 
@@ -48,7 +48,7 @@ class Language(NamedTuple):
     swizzles: tuple[str, ...]
 
     def say(self, type: Type) -> str:
-        """Return a type as an author writes it."""
+        """Return the name of a type in this language."""
         if isinstance(type, ArrayType):
             return f"{self.say(type.of)}[{type.count}]"
         if not self.product or not isinstance(type, Numeric | SamplerType):

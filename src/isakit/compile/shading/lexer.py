@@ -36,8 +36,8 @@ _TOKEN = re.compile(
 def tokens(file: SourceFile) -> list[Token]:
     """Return all tokens of a text, with one of kind `end` after them.
 
-    A character that begins no token is one of kind `wrong`: it may stand where text is left out. Raises ShadingError
-    for a comment that does not end, and for a text that is too long.
+    A character that begins no token is one of kind `wrong`: it may be in text that is skipped. Raises ShadingError for
+    a comment that does not end, and for a text that is too long.
     """
     text, first = file.text, file.first
     if len(text) > LONGEST_TEXT:
@@ -85,7 +85,7 @@ def _line_end(text: str, at: int) -> int:
 
 
 class LiteralNumber(NamedTuple):
-    """A number as it is written: its value and what its suffix says of its type (`` where there is none)."""
+    """A number as it is written: its value and the type given by its suffix (empty if there is none)."""
 
     value: int | float
     suffix: str

@@ -1,4 +1,4 @@
-"""The growth of loops that are taken apart into their turns, as far as it is known before anything is lowered."""
+"""Sizes of unrolled loops, estimated before anything is lowered."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from isakit.compile.shading.typed import (
 from isakit.compile.shading.types import ArrayType, Numeric, SamplerType, Type
 
 LARGEST_UNROLLED = 256
-"""Operations of all turns of a loop that is taken apart for its own sake: counting costs larger ones little."""
+"""Operations of all iterations together up to which a loop is unrolled: counting costs larger ones little."""
 SCALAR_OPS = 3
 """Instructions for each component of a function that the chip computes one by one, as a quotient or a root."""
 _SHORT = """
@@ -38,34 +38,34 @@ lessequal greater greaterequal equal notequal sample bias lod bias4 lod4 project
 VECTOR_FUNCTIONS = frozenset(_SHORT.split())
 """Functions of about one instruction for each vector."""
 SAMPLERS_ALONE = 1 << 20
-"""The cost of an index that has to be known: which sampler is read stands in the instruction."""
+"""The cost of an index that must be constant: the sampler is encoded in the instruction."""
 _INCLUDED = {"<": 0, ">": 0, "!=": 0, "<=": 1, ">=": 1}
 
 
 class LoopSize(NamedTuple):
-    """Operations of statements, about, and how many more there are where indices are computed as the program runs."""
+    """An estimate of the operations of statements, and how many more there are if indices are dynamic."""
 
     operations: int = 0
     indexing: int = 0
 
     def times(self, turns: int) -> LoopSize:
-        """Return the size of so many turns."""
+        """Return the size of `turns` iterations."""
         return LoopSize(self.operations * turns, self.indexing * turns)
 
     @property
     def pays(self) -> bool:
-        """True for a loop that is better taken apart where all its turns have this size."""
+        """Return whether unrolling pays for a loop whose unrolled body has this size."""
         return self.operations - self.indexing <= LARGEST_UNROLLED
 
 
 class LoopSizes:
-    """Finds the sizes of loops, of which each statement is counted once."""
+    """Estimates the sizes of loops; each statement is counted once."""
 
     def __init__(self) -> None:
         self.known: dict[int, LoopSize] = {}
 
     def pays_to_unroll(self, loop: TypedLoop, turns: int) -> bool:
-        """Return whether a loop is better taken apart into so many turns."""
+        """Return whether unrolling a loop of so many iterations pays."""
         return self._turn(loop).times(turns).pays
 
     def _turn(self, loop: TypedLoop) -> LoopSize:
@@ -100,7 +100,7 @@ def _parts(of: type[Typed] | type[TypedStatement]) -> tuple[str, ...]:
 
 
 def _inner(x: Typed | TypedStatement) -> list[Typed | TypedStatement]:
-    """Return the expressions and statements that one is made of."""
+    """Return the expressions and statements that a node contains."""
     found: list[Typed | TypedStatement] = []
     todo: list[object] = [getattr(x, name) for name in _parts(type(x))]
     while todo:
@@ -113,7 +113,7 @@ def _inner(x: Typed | TypedStatement) -> list[Typed | TypedStatement]:
 
 
 def _operations(t: Typed) -> int:
-    """Return the instructions of an expression itself."""
+    """Return the number of instructions of an expression itself."""
     if not isinstance(t.type, Numeric) or isinstance(t, TypedConstant | TypedName | TypedField):
         return 0
     parts = t.type.leaves if t.type.is_float else t.type.components
@@ -125,7 +125,7 @@ def _operations(t: Typed) -> int:
 
 
 def _choices(t: TypedElement) -> int:
-    """Return the comparisons and choices of an element by a computed index, in instructions."""
+    """Return the number of comparisons and selects for a dynamically indexed element."""
     base = t.base.type
     if _holds_samplers(base):
         return SAMPLERS_ALONE
@@ -145,7 +145,7 @@ def _holds_samplers(t: Type) -> bool:
 
 
 def _turns(loop: TypedLoop) -> int | None:
-    """Return the turns of a loop that counts from one number of the text to another, None for others."""
+    """Return the number of iterations of a loop that counts from one constant to another, None for others."""
     counter, start = _start(loop.initial)
     end = _number(loop.condition.b) if isinstance(loop.condition, TypedBinary) else None
     step = _step(loop.step)
@@ -159,7 +159,7 @@ def _turns(loop: TypedLoop) -> int | None:
 
 
 def _start(s: TypedStatement | None) -> tuple[ShaderVariable | None, float | None]:
-    """Return the variable that a loop counts with, and the number it begins with."""
+    """Return the variable that a loop counts with, and its initial value."""
     if isinstance(s, TypedDeclare):
         return s.variable, _number(s.initial)
     if isinstance(s, TypedEvaluate) and isinstance(s.value, TypedAssign) and isinstance(s.value.target, TypedName):
@@ -168,7 +168,7 @@ def _start(s: TypedStatement | None) -> tuple[ShaderVariable | None, float | Non
 
 
 def _step(t: Typed | None) -> float | None:
-    """Return what a loop counts by."""
+    """Return the step of a loop counter."""
     if isinstance(t, TypedStep):
         return 1 if t.op == "+" else -1
     if isinstance(t, TypedAssign) and t.op in ("+", "-"):
@@ -178,7 +178,7 @@ def _step(t: Typed | None) -> float | None:
 
 
 def _number(t: Typed | None) -> float | None:
-    """Return the number that an expression always is, if the text says so."""
+    """Return the constant value of an expression, None if it is not constant."""
     if isinstance(t, TypedName) and t.variable.value is not None:
         t = t.variable.value
     return t.values[0] if isinstance(t, TypedConstant) else None

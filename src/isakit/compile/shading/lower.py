@@ -1,4 +1,4 @@
-"""Checked shaders as functions of the form: statements, calls put in place, loops taken apart where they are short."""
+"""Lowers checked shaders to functions of the IR: statements; calls are inlined, short loops unrolled."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ class Lowering(JumpLowering):
 
     # --- statements --------------------------------------------------------------------------------------------------
     def run(self, s: TypedStatement) -> None:
-        """Lower a statement, unless it is never reached."""
+        """Lower a statement, unless it is unreachable."""
         if self.dead:
             return
         self.at(s.pos)
         getattr(self, f"do_{type(s).__name__}")(s)
 
     def at(self, pos: int) -> None:
-        """Say where what follows comes from, and refuse programs that grow without bound."""
+        """Set the location of the code that follows, and refuse programs that grow without bound."""
         self.statement += 1
         self.b.loc = (*self.sources.place(pos), self.statement)
         block = self.b.block
@@ -87,7 +87,7 @@ class Lowering(JumpLowering):
             self.forget(self.scopes.pop())
 
     def in_order(self, statements: Sequence[TypedStatement]) -> None:
-        """Lower statements that follow each other."""
+        """Lower a sequence of statements."""
         last = self.last
         for k, x in enumerate(statements, 1):
             self.last = last and k == len(statements)
