@@ -79,7 +79,7 @@ class VariableLayout:
                     raise PtxSyntaxError(v.pos, f"`{v.name}` does not fit into local memory", len(v.name))
 
     def address(self, v: PtxVariable) -> int | str:
-        """Return the address of a variable; for one in global memory its name, since only loading it decides."""
+        """Return the address of a variable in bytes, or the name of one in global memory, placed on loading."""
         if v.space == "const":
             return self.bank.offsets[v.unique]
         if v.space == "global":

@@ -1,4 +1,4 @@
-"""Algebraic simplification: cheaper equals of an operation, by identities that hold for every argument."""
+"""Algebraic simplification: cheaper equivalents of an operation, by identities that hold for every argument."""
 
 from __future__ import annotations
 
@@ -67,17 +67,17 @@ Args = list[IrValue]
 Values = list[int | None]
 A = TypeVar("A", bound=tuple[object, ...])
 Rule = Callable[[IrOp[..., A], Args, Values, A], Better | None]
-"""A rule of simplification: (operation, arguments, those that are constant, attributes) to what is better, or None."""
+"""A simplification rule: (operation, arguments, which of them are constant, attributes) to an equivalent, or None."""
 
 SWAPPED = {"l": "g", "g": "l", "le": "ge", "ge": "le", "lu": "gu", "gu": "lu", "leu": "geu", "geu": "leu"}
-"""The condition that holds for exchanged operands where another one holds; others are the same both ways."""
+"""Conditions to those that hold when the operands are exchanged; others are symmetric."""
 INVERTED = {"e": "lg", "lg": "e", "l": "ge", "ge": "l", "g": "le", "le": "g"}
 FLOAT_INVERTED = {"l": "geu", "le": "gu", "g": "leu", "ge": "lu", "e": "lgu", "lg": "eu", "lge": "u", "geu": "l",
                   "gu": "le", "leu": "g", "lu": "ge", "lgu": "e", "eu": "lg", "u": "lge"}  # fmt: skip
 
 
 def simplifies(*ops: IrOp[..., A]) -> Callable[[Rule[A]], Rule[A]]:
-    """Return the decorator that puts a rule of simplification into the rows of operations."""
+    """Return the decorator that adds a simplification rule to the rows of operations."""
 
     def put(rule: Rule[A]) -> Rule[A]:
         for op in ops:
@@ -137,7 +137,7 @@ def _mul(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better |
 
 
 def _narrow_product(args: list[IrValue]) -> Better | None:
-    """Mark products whose factors fit 24 bits: one instruction multiplies, and can add as well."""
+    """Replace products whose factors fit 24 bits: one instruction multiplies them, and can also add."""
     known = upper_bits(args[0]) & upper_bits(args[1])
     if known >> 16 == 0xFFFF:
         return MUL16(s1=False, s2=False), args
@@ -146,7 +146,7 @@ def _narrow_product(args: list[IrValue]) -> Better | None:
 
 @simplifies(MUL16)
 def _mul16(op: AnyOp, args: Args, values: Values, attrs: Signs16) -> Better | None:
-    """Leave an extension of an operand out: only the low halves count."""
+    """Drop the extension of an operand: only the low halves count."""
     new = [_low_half(a) for a in args]
     if new != args:
         return MUL16(*attrs), new
@@ -220,12 +220,12 @@ def _shift(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better
 
 
 def memory_type(i: Ins) -> str:
-    """Return the type in memory of what a load, or the reader of a parameter, extends to 32 bits; empty for others."""
+    """Return the memory type that a load, or a read of a parameter, extends to 32 bits; "" for other operations."""
     return LD.of(i).ty if i.op is LD else PARAM.of(i).mode if i.op is PARAM else ""
 
 
 def upper_bits(v: IrValue) -> int:
-    """Return bits that are known to be zero."""
+    """Return a mask of bits that are known to be zero."""
     if isinstance(v, Const):
         return ~v.value & 0xFFFF_FFFF
     i = v.ins
@@ -323,7 +323,7 @@ def _pnot(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better 
 
 
 def inverted(i: Ins) -> Operation | None:
-    """Return the comparison that holds exactly where another one does not; None for what is not a comparison."""
+    """Return the comparison that is the exact negation of another one; None if it is not a comparison."""
     if i.op is CMP:
         return Operation(CMP, CMP.of(i)._replace(cond=INVERTED[CMP.of(i).cond]))
     if isinstance(i.attrs, CompareFloat | CompareDouble) and i.attrs.cond in FLOAT_INVERTED:
@@ -360,7 +360,7 @@ def _sel(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better |
 
 
 def _absorbed(v: IrValue, neg: bool) -> tuple[IrValue, bool]:
-    """Skip conversions of f32 that an operation with a sign modifier does itself; return the source and its sign."""
+    """Skip conversions of f32 that a sign modifier of the reader can replace; return the source and its sign."""
     while v.ins is not None and v.ins.op is CVT:
         a = CVT.of(v.ins)
         if a.to != "f32" or a.source != "f32" or a.rnd or a.sat or a.abs:
@@ -400,7 +400,7 @@ def _float_product(op: AnyOp, args: Args, values: Values, attrs: FloatProduct | 
 
 @simplifies(FMIN, FMAX, RCP, RSQRT, LG2, SIN, COS, EX2)
 def _float_function(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better | None:
-    """Drop a conversion that only flushes the sources of minima, maxima and functions, which flush anyway."""
+    """Drop a conversion that only flushes operands of minima, maxima and functions, which flush them anyway."""
     new = [_absorbed(a, False) for a in args]
     if any(v is not a and not n for (v, n), a in zip(new, args, strict=True)):
         return Operation(op, attrs), [v if not n else a for (v, n), a in zip(new, args, strict=True)]
@@ -409,7 +409,7 @@ def _float_function(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) 
 
 @simplifies(CVT)
 def _cvt(op: AnyOp, args: Args, values: Values, attrs: Conversion) -> Better | None:
-    """Drop a conversion of f32 to itself after an operation that cleans its result."""
+    """Drop a conversion of f32 to itself after an operation whose results are flushed and canonical already."""
     same = attrs.to == attrs.source == "f32"
     plain = same and not (attrs.rnd or attrs.sat or attrs.neg or attrs.abs)
     i = args[0].ins
@@ -430,7 +430,7 @@ def _cvt(op: AnyOp, args: Args, values: Values, attrs: Conversion) -> Better | N
 
 
 def tells_zero(i: Ins) -> bool:
-    """Return whether the instruction of an operation can also set a flag that says whether its result is 0."""
+    """Return whether the instruction of an operation can also set a flag if its result is 0."""
     return i.op.tests_zero == "always" or (i.op.tests_zero == "constant" and isinstance(i.args[1], Const))
 
 

@@ -1,4 +1,4 @@
-"""Cheaper equals of an operation on vectors: identities that hold for every argument, bit by bit."""
+"""Cheaper equivalents of an operation on vectors: identities that hold bit by bit for every argument."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LETTERS = {
     "f32": {"0": 0, "1": 0x3F80_0000, "2": 0x4000_0000, "h": 0x3F00_0000},
     "f16": {"0": 0, "1": 0x3C00, "2": 0x4000, "h": 0x3800},
 }
-"""The bits of the constants that swizzles know."""
+"""The bits of the constants that swizzles can select."""
 
 
 def constants(v: IrValue) -> list[int] | None:
@@ -51,7 +51,7 @@ def constants(v: IrValue) -> list[int] | None:
 
 
 def vector_of(bits: Sequence[int], of: str) -> Better:
-    """Return a constant vector."""
+    """Return a constant vector with elements of these bits."""
     if len(bits) == 1:
         return Const(bits[0], of)
     return JOIN, [Const(b, of) for b in bits]
@@ -95,7 +95,7 @@ def _of_parts(parts: Args, pattern: str) -> Better | None:
 
 @simplifies(JOIN)
 def _join(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better | None:
-    """Turn a join of parts of one value and swizzle constants into a swizzle, and nested joins into one."""
+    """Turn a join of parts of one value and of swizzle constants into a swizzle, and nested joins into one."""
     if len(args) == 1:
         return args[0]
     if any(a.ins is not None and a.ins.op is JOIN for a in args):
@@ -120,7 +120,7 @@ def _join(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better 
 
 
 def _with_less_parts(parts: Args) -> Better | None:
-    """Return a vector whose first parts are the first channels of a value as that value, if it has no others."""
+    """Replace first parts that are the leading channels of a value by that value, if it has no other channels."""
     base, letters = channels_of(parts[0])
     n = 1
     while n < len(parts) and channels_of(parts[n])[0] is base:
@@ -183,7 +183,7 @@ def _add(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better |
 
 @simplifies(VMIN, VMAX)
 def _extreme(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better | None:
-    """Turn the smaller of 1 and the larger of 0 into a saturation."""
+    """Turn min(1, max(0, x)) into a saturation."""
     of = element(args[0].kind)
     for x, y in (args, args[::-1]):
         bits = constants(y)

@@ -1,4 +1,4 @@
-"""Operations on vectors of floating point numbers, and what a shader reads, samples and writes: rows as in `ops`.
+"""Operations on vectors of floating point numbers, and inputs, samples and outputs of shaders: rows as in `ops`.
 
 A kind is the type of an element and their number: `f32`, `f32x2` to `f32x4`, `f16`, `f16x2` to `f16x4`; integers are
 the scalar `r` of the other rows. An f16 operation computes in f32 and rounds its result. Operands of these rows have
@@ -24,13 +24,13 @@ Typed = Callable[[Kinds, Any], Kinds]
 ELEMENTS = ("f32", "f16")
 CHANNELS = "xyzw"
 CONSTANTS = {"0": 0.0, "1": 1.0, "2": 2.0, "h": 0.5}
-"""The constants that letters of a swizzle stand for."""
+"""The constants that the letters of a swizzle select."""
 CONDITIONS = ("eq", "ne", "lt", "le", "gt", "ge")
 ONE = {"f32": 0x3F80_0000, "f16": 0x3C00, "r": 1}
 
 
 class KindError(Exception):
-    """Kinds of arguments that an operation does not have."""
+    """An operation does not exist for these kinds of arguments."""
 
 
 class Pattern(NamedTuple):
@@ -90,7 +90,8 @@ class Sampling(NamedTuple):
     Attributes:
         sampler: its name.
         kind: `2d`, `cube`, or `proj` (2d; the last coordinate divides the first two).
-        lod: `` (as the neighbours say), `bias`, `lod` (each with a second argument f32), `grad` (with two arguments of
+        lod: empty (from the derivatives), `bias`, `lod` (each with a second argument f32), `grad` (with two arguments
+            of
             the kind of the coordinate's first two or three components).
         to: kind of the result: a vector of one to four elements.
     """
@@ -224,7 +225,7 @@ def _condition(kinds: Kinds, attrs: Attrs) -> Kinds:
 
 # --- rows ------------------------------------------------------------------------------------------------------------
 TYPED: dict[AnyOp, Typed] = {}
-"""The function from kinds of arguments to kinds of results, of the operations of this table."""
+"""The functions from kinds of arguments to kinds of results, for the operations of this table."""
 
 SAME, NEVER, ALWAYS = OpUniformity.OPERANDS, OpUniformity.NEVER, OpUniformity.ALWAYS
 NONE, STAYS = Effect.NONE, Effect.STAYS
@@ -248,7 +249,7 @@ def _row(
 
 
 def _elementwise(name: str, arguments: int, *, commutes: bool = False) -> IrOp[[], NoAttributes]:
-    """Return the row of an operation on each element for itself."""
+    """Return the row of an operation on each element separately."""
     return _row(name, arguments, _same, SAME, NONE, NoAttributes, commutes=commutes)
 
 
@@ -274,7 +275,7 @@ VEXP2 = _elementwise("vexp2", 1)
 VSIN = _elementwise("vsin", 1)
 VCOS = _elementwise("vcos", 1)
 VROUND8 = _elementwise("vround8", 1)
-"""The nearest of the fractions that a byte stands for, 0 to 255 of 255, of two equally near ones the even."""
+"""The nearest multiple of 1/255 between 0 and 1, ties to even."""
 VDSX = _row("vdsx", 1, _same, NEVER, NONE, NoAttributes)
 VDSY = _row("vdsy", 1, _same, NEVER, NONE, NoAttributes)
 VDOT = _row("vdot", 2, _dot, SAME, NONE, NoAttributes, commutes=True)
@@ -283,7 +284,7 @@ SWIZZLE = _row("swizzle", 1, _swizzle, SAME, NONE, Pattern)
 JOIN = _row("join", -1, _join, SAME, NONE, NoAttributes)
 """The elements of all arguments one after the other."""
 VCMP = _row("vcmp", 2, _compare, SAME, NONE, Condition)
-"""A comparison of the difference of two scalars with 0; a NaN is not equal to it, and the rest is the target's."""
+"""A comparison of the difference of two scalars with 0; a NaN is unequal, and otherwise up to the target."""
 VCSEL = _row("vcsel", 3, _choose_by_zero, SAME, NONE, Condition)
 """In each channel the second argument where the first one compares with 0, else the third; of NaN as for `vcmp`."""
 VSEL = _row("vsel", 3, _choose, SAME, NONE, NoAttributes)
@@ -291,23 +292,23 @@ VSEL = _row("vsel", 3, _choose, SAME, NONE, NoAttributes)
 VCVT = _row("vcvt", 1, _convert, SAME, NONE, Element)
 I2F = _row("i2f", 1, _from_integer, SAME, NONE, Sign)
 F2I = _row("f2i", 1, _to_integer, SAME, NONE, Sign)
-"""Cut off; what does not fit is not defined."""
+"""Truncates; a result that does not fit is undefined."""
 BITS = _row("bits", 1, _bits, SAME, NONE, Kind)
 INPUT = _row("input", 0, _named, NEVER, NONE, InputName)
 UNIFORM = _row("uniform", 0, _named, ALWAYS, NONE, UniformName)
 UNIFORM_AT = _row("uniform_at", 1, _named, SAME, NONE, UniformName)
-"""An element of an array that lies so many elements after the named one."""
+"""An element of an array at a dynamic index after the named one."""
 UNIFORM_LOAD = _row("uniform_load", -1, _named, SAME, NONE, UniformName)
-"""The same, with or without an index, of a uniform that lies in memory."""
+"""The same, with or without an index, for a uniform in memory."""
 SAMPLE = _row("sample", -1, _sampled, NEVER, NONE, Sampling)
 FACING = _row("facing", 0, lambda kinds, attrs: ("p",), NEVER, NONE, NoAttributes)
-"""True where the triangle is seen from its back."""
+"""True if the back of the triangle is visible."""
 OUTPUT = _row("output", 1, _written, None, STAYS, OutputName)
-"""Write an output; of fewer elements than it has, its first ones."""
+"""Write an output; if it has more elements, only its first ones."""
 TARGET_COLOR = _row("target_color", 0, lambda kinds, attrs: ("f32x4",), NEVER, NONE, NoAttributes)
-"""The colour that the tile had before, four fractions of bytes; before it is written."""
+"""The previous colour of the tile, four fractions of bytes, before it is written."""
 DISCARD = _row("discard", 1, _condition, None, STAYS, NoAttributes)
-"""Discard the pixel where the condition holds."""
+"""Discard the pixel if the condition holds."""
 
 
 def channels_of(v: IrValue) -> tuple[IrValue, str]:

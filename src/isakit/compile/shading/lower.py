@@ -38,11 +38,11 @@ from isakit.compile.shading.types import VOID, Numeric
 from isakit.compile.vector_ops import DISCARD
 
 LONGEST_UNROLLED = 64
-"""Turns of a loop that is taken apart if that pays."""
+"""Iterations up to which a loop is unrolled if that pays."""
 MOST_TURNS = 1024
-"""Turns of loops in each other, together."""
+"""Iterations of nested loops, multiplied, up to which they are unrolled."""
 MOST_OPERATIONS = 1 << 16
-"""Operations and statements of a program before anything is saved."""
+"""Operations and statements of a program up to which it is accepted, before any optimisation."""
 DEEPEST_CALL = 40
 
 
@@ -149,7 +149,7 @@ class Lowering(JumpLowering):
             self.breaks.pop()
 
     def by_cases(self, value: IrValue, ways: Iterable[tuple[Sequence[int | None], Callable[[], None]]]) -> None:
-        """Do what belongs to the labels that a number is among; None is the label of all others, and comes last."""
+        """Call `do` for the labels of the case that a value selects; None is the default label and comes last."""
         with ExitStack() as conditions:
             for labels, do in ways:
                 p = TRUE if None in labels else self._any_label(value, labels)
@@ -224,12 +224,12 @@ class Lowering(JumpLowering):
             self.known = {}
 
     def _kept(self, changed: Changes) -> dict[int, Const]:
-        """Return what is known of the variables that a loop does not change."""
+        """Return the constants known for variables that a loop does not change."""
         forgotten = {n for v in variables_of(changed) for n in self.places.get(v, [])}
         return {n: c for n, c in self.known.items() if n not in forgotten}
 
     def _leave_unless(self, condition: Typed | None, loop: Level) -> None:
-        """Leave a loop where its condition does not hold."""
+        """Leave a loop if its condition is false."""
         if condition is None:
             return
         self.at(condition.pos)
@@ -243,7 +243,7 @@ class Lowering(JumpLowering):
         self.enter(inside)
 
     def _turns(self, s: TypedLoop) -> int | None:
-        """Return the rounds of a loop that counts from one constant to another, None for other loops."""
+        """Return the number of iterations of a loop that counts from one constant to another, None for other loops."""
         if s.after or s.condition is None or s.step is None:
             return None
         counter = _counter(s.step)
@@ -281,7 +281,7 @@ class Lowering(JumpLowering):
 
     # --- calls -------------------------------------------------------------------------------------------------------
     def call_function(self, t: TypedCall) -> Values:
-        """Put a function's statements in the place of its call."""
+        """Inline a call; return its result."""
         f = t.function
         if f.body is None:
             raise ShadingError(t.pos, f"`{f.name}` is declared, but what it does is not there", len(f.name))
@@ -322,13 +322,13 @@ class Lowering(JumpLowering):
         return self.value(TypedConvert(a.pos, p.type, Lowered(a.pos, a.type, values)))
 
     def _back(self, values: Values, p: ShaderVariable, target: Typed) -> Values:
-        """Convert the content of a parameter to the type of its argument."""
+        """Return the value of a parameter converted to the type of its argument."""
         if target.type == p.type or not isinstance(target.type, Numeric):
             return values
         return self.value(TypedConvert(target.pos, target.type, Lowered(target.pos, p.type, values)))
 
     def body(self, f: TypedFunction) -> Values:
-        """Emit the statements of a function up to its end; returns its result."""
+        """Emit the statements of a function and return its result."""
         assert f.body is not None
         slots = [] if f.result is VOID else self.variable_slots(f.result)
         for n, v in zip(slots, self.nothing(f.result), strict=True):
@@ -378,7 +378,7 @@ def _counter(step: Typed) -> ShaderVariable | None:
 
 
 def _up_to_leave(s: TypedSwitch, first: int) -> list[TypedStatement]:
-    """Return the statements from one case on to where the switch is left."""
+    """Return the statements from one case to the `break` that leaves the switch."""
     found: list[TypedStatement] = []
     for _, statements in s.cases[first:]:
         found += statements

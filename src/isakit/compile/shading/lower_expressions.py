@@ -1,4 +1,4 @@
-"""Checked expressions as operations of the form."""
+"""Checked expressions as operations of the IR."""
 
 from __future__ import annotations
 
@@ -47,11 +47,12 @@ _INTEGER_OPS = {"+": ADD, "-": SUB, "*": MUL, "&": AND, "|": OR, "^": XOR, "<<":
 _COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 
 MOST_INDEXED = 256
-"""Elements of a local array that a computed index may choose from: the chip has no such memory, so all are compared."""
+"""Elements of a local array up to which a dynamic index is allowed: the chip cannot index registers, so all are
+compared."""
 
 
 class Lowered(Typed):
-    """An expression that is computed already: an index that is needed twice, whose effects must happen once."""
+    """An expression that has been computed already: an index that is used twice but must be evaluated once."""
 
     def __init__(self, pos: int, type: Type, values: Values) -> None:
         super().__init__(pos, type)
@@ -59,7 +60,7 @@ class Lowered(Typed):
 
 
 class ExpressionLowering(Variables):
-    """Lowers expressions. `value` gives the list of values that an expression is kept in."""
+    """Lowers expressions. `value` returns the list of values that represents an expression."""
 
     def call_function(self, t: TypedCall) -> Values:
         """Lower a call of a function of the text."""
@@ -96,7 +97,7 @@ class ExpressionLowering(Variables):
         return [self.get(n) for n in self.slots(t.variable)]
 
     def _as_declared(self, v: ShaderVariable, values: Values) -> Values:
-        """Return uniforms as the source sees them: matrices stored the other way turned, bools from what is not 0."""
+        """Return uniforms as the source declares them: column-major matrices transposed, bools compared with 0."""
         of: Type = v.type
         while isinstance(of, ArrayType):
             of = of.of
@@ -106,7 +107,7 @@ class ExpressionLowering(Variables):
         return self.from_outside(v.type, values)
 
     def from_outside(self, kind: Type, values: Values) -> Values:
-        """Return values as they are kept, of those that are read: bools come as integers."""
+        """Return values in their internal kinds, from those of inputs and uniforms, where bools are integers."""
         return [
             self.compare("!=", v, Const(0)) if k == "p" and v.kind == "r" else v
             for k, v in zip(kinds(kind), values, strict=True)
@@ -140,7 +141,7 @@ class ExpressionLowering(Variables):
         return index.value
 
     def _stored(self, t: Typed) -> Values | None:
-        """Return a part of a variable that lies at a known place, None if it does not."""
+        """Return a part of a variable at a constant index, None if its index is not constant."""
         path = self._path(t)
         if path is None:
             return None
@@ -180,7 +181,7 @@ class ExpressionLowering(Variables):
         return out
 
     def _bounded(self, t: TypedElement, elements: int) -> None:
-        """Refuse a computed index into many values, of which each is compared with it. Raises ShadingError."""
+        """Refuse a dynamic index into too many values, each of which would be compared with it. Raises ShadingError."""
         if elements > MOST_INDEXED:
             raise ShadingError(
                 t.index.pos, f"a computed index reaches over {elements} elements; {MOST_INDEXED} at most"
@@ -236,7 +237,7 @@ class ExpressionLowering(Variables):
         return [self.join(scalars[k : k + n]) for k in range(0, t.type.components, n)]
 
     def _joined(self, parts: Values, size: int) -> IrValue:
-        """Return parts one after the other, of which the last may be longer than what is needed."""
+        """Return the concatenation of parts; channels beyond `size` of the last one are dropped."""
         total = 0
         out: Values = []
         for p in parts:
@@ -248,7 +249,7 @@ class ExpressionLowering(Variables):
         return self.join(out)
 
     def swizzle_to(self, v: IrValue, n: int) -> IrValue:
-        """Return the first channels."""
+        """Return the first `n` channels."""
         return v if count(v.kind) == n else self.swizzle(v, "xyzw"[:n])
 
     def of_TypedSpread(self, t: TypedSpread) -> Values:
@@ -416,7 +417,7 @@ class ExpressionLowering(Variables):
         return EXPANSIONS[t.name](self, values, Call(shapes, result, sampler, texture))
 
     def clip(self, t: Typed) -> Values:
-        """Discard where a component is below 0."""
+        """Emit a discard if any component is negative."""
         raise NotImplementedError
 
     def sampler(self, t: Typed) -> str:
@@ -439,7 +440,7 @@ class ExpressionLowering(Variables):
         return None
 
     def _columns(self, t: Typed) -> Values | None:
-        """Return the vectors of the transposed matrix, None if they are not at hand."""
+        """Return the vectors of the transposed matrix, None if they are not available."""
         if isinstance(t, TypedIntrinsic) and t.name == "transpose":
             return self.value(t.arguments[0])
         path = self._path(t)
@@ -510,7 +511,7 @@ class ExpressionLowering(Variables):
         self.store(target.base, changed)
 
     def _with_components(self, old: Values, kind: Numeric, places: tuple[int, ...], new: Values) -> Values:
-        """Return values of a scalar, vector or matrix with some components replaced."""
+        """Return values of a scalar, vector or matrix with the given components replaced."""
         if not kind.is_float:
             changed = list(old)
             for p, v in zip(places, new, strict=True):
@@ -548,7 +549,7 @@ class ExpressionLowering(Variables):
 
 
 def has_effects(t: Typed) -> bool:
-    """Return whether computing an expression changes anything, or may take long."""
+    """Return whether evaluating an expression has side effects, or may take long."""
     if isinstance(t, TypedAssign | TypedStep | TypedCall):
         return True
     if isinstance(t, TypedIntrinsic):
@@ -575,7 +576,7 @@ def _field_start(t: TypedField) -> int:
 
 
 def _counts_values(kind: Type) -> bool:
-    """Return whether elements of a type are kept in values of their own."""
+    """Return whether elements of a type are represented by separate values."""
     return isinstance(kind, ArrayType) or (isinstance(kind, Numeric) and (kind.is_matrix or not kind.is_float))
 
 

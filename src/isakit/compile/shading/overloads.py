@@ -18,7 +18,7 @@ _EXACT = {"f": Numeric(FLOAT), "2": Numeric(FLOAT, 2), "3": Numeric(FLOAT, 3), "
 
 
 class Fit:
-    """A signature filled in: its result, its parameters, and what the conversions cost."""
+    """A matched signature: the result, the parameters, and the cost of the conversions."""
 
     def __init__(self, intrinsic: Intrinsic, result: Type, parameters: list[Type], price: int) -> None:
         self.intrinsic, self.result, self.parameters, self.price = intrinsic, result, parameters, price
@@ -32,7 +32,7 @@ def _floats(values: Sequence[Typed], letters: str) -> Base:
 
 
 def _fitted(intrinsic: Intrinsic, signature: str, values: Sequence[Typed], language: Language) -> Fit | None:
-    """Match a signature against arguments, None if it does not take them."""
+    """Return the match of a signature with arguments, None if it does not accept them."""
     result, letters = signature.split(":")
     if len(letters) != len(values):
         return None
@@ -91,9 +91,9 @@ def _result(letter: str, letters: str, base: Base) -> Type:
 
 
 def intrinsic_call(name: str, values: list[Typed], language: Language, pos: int, table: str = "") -> Typed | None:
-    """Check a call of a function of the language; None if it has none of that name. Raises ShadingError.
+    """Check a call of a function of the language; None if there is none of that name. Raises ShadingError.
 
-    `table`: the language whose functions are meant, if that is another one.
+    `table`: the language whose functions are searched, if it differs.
     """
     known = INTRINSICS[table or language.name].get(name)
     if known is None:
@@ -149,10 +149,10 @@ def _matrices(op: str, values: list[Typed], pos: int, name: str, language: Langu
 
 
 def product(a: Typed, b: Typed, language: Language, pos: int, rows_first: bool) -> Typed | None:
-    """Check the product of linear algebra of two values; None where their sizes do not fit.
+    """Check the matrix product of two values; None if their sizes do not match.
 
     `rows_first`: the vectors of a matrix are its rows (Cg), and not its columns (GLSL): a matrix of one is the
-    transpose of that of the other, so that the operands change places.
+    transpose of that of the other, so that the operands are exchanged.
     """
     base = common_base([a, b])
     if base.kind != "float":
@@ -178,7 +178,10 @@ def product(a: Typed, b: Typed, language: Language, pos: int, rows_first: bool) 
 
 
 def chosen(known: list[TypedFunction], values: list[Typed], language: Language, pos: int) -> TypedFunction | None:
-    """Choose the function of the text that a call means; None if none takes the arguments. Raises ShadingError."""
+    """Return the function of the text that a call resolves to; None if none accepts the arguments.
+
+    Raises ShadingError.
+    """
     best: list[TypedFunction] = []
     lowest = IMPOSSIBLE
     for f in known:

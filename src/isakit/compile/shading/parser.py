@@ -66,7 +66,7 @@ class Parser:
 
     # --- tokens ------------------------------------------------------------------------------------------------------
     def step(self) -> Token:
-        """Return the token and go to the next one; that at the end stays."""
+        """Return the current token and advance; the end token stays."""
         t = self.token
         if t.kind != "end":
             self.at += 1
@@ -74,28 +74,28 @@ class Parser:
         return t
 
     def on(self, *kinds: str) -> bool:
-        """Return whether the token is of one of some kinds."""
+        """Return whether the current token is of one of the given kinds."""
         return self.token.kind in kinds
 
     def ahead(self, n: int = 1) -> Token:
-        """Return a later token without taking it."""
+        """Return the token `n` positions ahead without taking it."""
         return self.tokens[min(self.at + n, len(self.tokens) - 1)]
 
     def take(self, kind: str) -> bool:
-        """Take the next token if it is this mark or word; returns whether it was."""
+        """Take the current token if it is this mark or word; return whether it was."""
         found = self.on(kind) or (self.on("word") and self.token.text == kind)
         if found:
             self.step()
         return found
 
     def expect(self, kind: str, where: str = "") -> Token:
-        """Return a token that must be there."""
+        """Take a token that must come here and return it. Raises ShadingError."""
         if not self.on(kind):
             self.unexpected(f"`{kind}`{where}")
         return self.step()
 
     def unexpected(self, wanted: str) -> NoReturn:
-        """Say what should be here instead."""
+        """Raise ShadingError: name what was expected here."""
         t = self.token
         found = "the end of the text" if t.kind == "end" else f"`{t.text[:40]}`"
         raise ShadingError(t.pos, f"{wanted} was expected, not {found}", len(t.text))
@@ -107,20 +107,20 @@ class Parser:
         return self.step()
 
     def deeper(self, place: Token) -> None:
-        """Count a level; `shallower` takes it back."""
+        """Enter a nesting level; `shallower` leaves it. Raises ShadingError."""
         self.nested += 1
         if self.nested > DEEPEST:
             raise ShadingError(place.pos, "this is nested too deeply", len(place.text))
 
     def made(self, node: Syntax) -> Syntax:
-        """Refuse an expression that is nested too deeply."""
+        """Return an expression, unless it is nested too deeply. Raises ShadingError."""
         if node.depth > DEEPEST:
             raise ShadingError(node.pos, "this expression is nested too deeply")
         return node
 
     # --- declarations ------------------------------------------------------------------------------------------------
     def run(self) -> list[Declaration]:
-        """Read everything. Raises ShadingError."""
+        """Read the whole text. Raises ShadingError."""
         while not self.on("end"):
             if not self.take(";"):
                 self.declaration()
@@ -158,7 +158,7 @@ class Parser:
         self.expect(";")
 
     def qualified(self) -> tuple[frozenset[str], dict[str, int], TypeSyntax] | None:
-        """Parse qualifiers and a type; return None where the declaration has no more than these."""
+        """Parse qualifiers and a type; return None if the declaration ends after them."""
         qualifiers: set[str] = set()
         layout: dict[str, int] = {}
         while self.on("word"):
@@ -194,7 +194,7 @@ class Parser:
         return frozenset(qualifiers), layout, kind
 
     def brackets(self) -> None:
-        """Skip what stands in parentheses."""
+        """Skip parenthesised text."""
         self.expect("(")
         while not self.on(")", "end"):
             self.step()
@@ -258,7 +258,7 @@ class Parser:
         return t.kind == "word" and (text in self.language.types or text in self.structs or text in self.aliases)
 
     def type_name(self) -> TypeSyntax:
-        """Read the name of a type, with the sizes of an array that stand behind it."""
+        """Read the name of a type with the array sizes after it."""
         t = self.token
         if not self.is_type():
             if t.kind != "word" or t.text in _NO_NAMES:
@@ -538,7 +538,7 @@ class Parser:
         return a
 
     def binary(self, level: int) -> Syntax:
-        """Parse operators of at least a level."""
+        """Parse binary operators of at least a precedence level."""
         a = self.unary()
         while True:
             found = _LEVELS.get(self.token.kind, 0)
@@ -643,7 +643,7 @@ class Parser:
         return NameSyntax(t.pos, 1, t.text)
 
     def arguments(self) -> tuple[list[Syntax], int]:
-        """Read the arguments of a call, and how deeply they are nested with it."""
+        """Read the arguments of a call; return them and their nesting depth."""
         place = self.expect("(")
         self.deeper(place)
         out: list[Syntax] = []

@@ -1,4 +1,4 @@
-"""Functions that give several results, written in the languages themselves and read where a shader calls them."""
+"""Functions with several results, written in the languages themselves and parsed where a shader calls them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The preprocessor: directives are obeyed, macros replaced; what is left are the tokens that the parser reads."""
+"""The preprocessor: executes directives and expands macros; the parser reads the resulting tokens."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from isakit.compile.shading.source import ShaderSources, ShadingError, SourceFil
 from isakit.lean import dataclass
 
 MOST_TOKENS = 1 << 18
-"""Tokens that macros and included files may make of a text."""
+"""Largest number of tokens that macros and included files may produce."""
 DEEPEST_INCLUDE = 16
 DEEPEST_CONDITION = 64
 
 Resolver = Callable[[str, str], tuple[str, str]]
-"""Finds an included file: its name and the path of the file that asks to its path and text. Raises OSError."""
+"""Finds an included file: (name, path of the including file) to (path, text). Raises OSError."""
 
 
 REST = "__VA_ARGS__"
-"""The parameter that takes all further arguments, as C has it and HLSL does."""
+"""The parameter that takes all further arguments, as in C and HLSL."""
 
 
 class Macro(NamedTuple):
@@ -33,7 +33,7 @@ class Macro(NamedTuple):
 
 @dataclass
 class Preprocessed:
-    """The preprocessed text and what its directives say.
+    """The preprocessed text and the content of its directives.
 
     Attributes:
         version: number and profile of `#version`, if there is one.
@@ -53,7 +53,7 @@ _ES_VERSIONS = (100, 300, 310, 320)
 class Preprocessor:
     """Preprocesses one shader.
 
-    `defines` are predefined macros, and `GL_ES` is one of GLSL (`glsl`) unless its `#version` is one of desktops.
+    `defines` are predefined macros, and `GL_ES` is one of GLSL (`glsl`) unless its `#version` is one of desktop GLSL.
     """
 
     def __init__(
@@ -342,7 +342,7 @@ class Preprocessor:
     def _substituted(
         self, macro: Macro, given: dict[str, list[Token]], pos: int, hidden: frozenset[str]
     ) -> list[Token]:
-        """Replace a macro by its text with the arguments; all its tokens stand where the macro was used."""
+        """Return a macro's replacement with its arguments; all tokens get the position of the macro's use."""
         out: list[Token] = []
         expanded: dict[str, list[Token]] = {}
         body = macro.body

@@ -1,4 +1,4 @@
-"""Semantics: what the name behind the colon, or a variable of GLSL, connects an input or output to."""
+"""Semantics: the name after the colon, or a variable of GLSL, and what it connects an input or output to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from isakit.compile.shading.source import ShadingError
 
 
 class Semantic(NamedTuple):
-    """A semantic: its name with number, whether it is interpolated in half precision, and at the centroid."""
+    """A semantic: its name with number, whether it is interpolated in half precision, and whether at the centroid."""
 
     name: str
     half: bool = False
@@ -81,7 +81,7 @@ _OWN = re.compile(r"(?:v_)?(texcoord|color|fog|spritecoord|position)([0-9]?)(?:_
 
 
 def own_name(name: str) -> str:
-    """Return the semantic that a name of generated GLSL says by itself, the empty text for other names."""
+    """Return the semantic that a name in generated GLSL implies, "" for other names."""
     m = _OWN.fullmatch(name)
     if m is None:
         return ""

@@ -1,4 +1,4 @@
-"""Texts of shaders and the places in them: one number for a place, whatever file it is in."""
+"""Source files of shaders and positions in them: one number per position, across all files."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from isakit.compile.placed_error import PlacedError
 from isakit.errors import CompileError, Diagnostic
 
 SHOWN = 160
-"""Characters of a line that a message shows: a line of a hostile file may be the whole file."""
+"""Characters of a line that a message shows: the only line of a hostile file may be the whole file."""
 _BEFORE = 60
 
 
 class ShadingError(PlacedError):
-    """A place where a shader is wrong; reported as a diagnostic by whoever has the sources."""
+    """A mistake in a shader, with its position; the owner of the sources reports it as a diagnostic."""
 
 
 class SourceFile(NamedTuple):
-    """A file of a shader: its text begins at place `first`; `starts` are the offsets of its lines."""
+    """A file of a shader: its text begins at position `first`; `starts` are the offsets of its lines."""
 
     path: str
     text: str
@@ -27,7 +27,7 @@ class SourceFile(NamedTuple):
 
 
 class Renumbering(NamedTuple):
-    """The effect of `#line`: from place `pos` on `difference` is added to lines, in a file of another name."""
+    """The effect of `#line`: from position `pos` on, lines are shifted by `difference` and the file is another."""
 
     pos: int
     difference: int
@@ -35,7 +35,7 @@ class Renumbering(NamedTuple):
 
 
 class ShaderSources:
-    """The texts a shader is made of, and where every place is for its author."""
+    """The files of a shader, with the line and file of every position as its author sees them."""
 
     def __init__(self) -> None:
         self.files: list[SourceFile] = []
@@ -43,7 +43,7 @@ class ShaderSources:
         self.warnings: list[Diagnostic] = []
 
     def add(self, path: str, text: str) -> SourceFile:
-        """Add a text; places in it follow those of the texts before."""
+        """Add a file; its positions follow those of the files before."""
         starts = [0]
         at = text.find("\n")
         while at >= 0:
@@ -58,7 +58,7 @@ class ShaderSources:
         return self.files[bisect_right(self.files, pos, key=lambda f: f.first) - 1]
 
     def line(self, pos: int) -> int:
-        """Return the number of the line a place is in, as `#line` counts."""
+        """Return the line number of a position, as `#line` counts."""
         file = self._file(pos)
         row = bisect_right(file.starts, pos - file.first)
         said = self._said(file, pos)
@@ -69,7 +69,7 @@ class ShaderSources:
         return self.renumberings[k] if k >= 0 and self.renumberings[k].pos >= file.first else None
 
     def place(self, pos: int) -> tuple[int, int]:
-        """Return the line of a place, as `#line` counts, and the number of its file."""
+        """Return (line, number of the file) of a position, as `#line` counts."""
         return self.line(pos), self.files.index(self._file(pos))
 
     def path(self, number: int) -> str:
@@ -77,7 +77,7 @@ class ShaderSources:
         return self.files[number].path
 
     def at_line(self, line: int, message: str, notes: tuple[str, ...], path: str) -> Diagnostic:
-        """Return a message about a whole line of the text of a name."""
+        """Return a diagnostic about a whole line of the file with a name."""
         file = next((f for f in self.files if f.path == path), self.files[-1])
         start = file.starts[max(0, min(line, len(file.starts)) - 1)]
         end = file.text.find("\n", start)
@@ -94,7 +94,7 @@ class ShaderSources:
         self.renumberings.sort()
 
     def diagnostic(self, pos: int, message: str, width: int = 1, notes: tuple[str, ...] = ()) -> Diagnostic:
-        """Return a message about a place."""
+        """Return a diagnostic at a position."""
         file = self._file(pos)
         start = file.starts[bisect_right(file.starts, pos - file.first) - 1]
         end = file.text.find("\n", start)
@@ -111,10 +111,10 @@ class ShaderSources:
         return Diagnostic(number, real + 1, message, printable, width, notes, path)
 
     def warn(self, pos: int, message: str, width: int = 1) -> None:
-        """Note what an author should know and what is not an error."""
+        """Record a warning at a position."""
         self.warnings.append(self.diagnostic(pos, message, width))
 
     def failure(self, errors: list[ShadingError]) -> CompileError:
-        """Make the error that reports everything that is wrong, in the order of the text."""
+        """Return the exception that reports all errors, in the order of the text."""
         found = sorted(errors, key=lambda e: e.pos)
         return CompileError([self.diagnostic(e.pos, e.message, e.width, e.notes) for e in found])

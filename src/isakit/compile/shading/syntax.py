@@ -1,4 +1,4 @@
-"""Syntax of a shader's text, before names and types are known; `pos` is where a thing begins."""
+"""Syntax of a shader's text, before names and types are resolved; `pos` is the position where a node begins."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class BracesSyntax(Syntax):
 
 # --- declarations ----------------------------------------------------------------------------------------------------
 class TypeSyntax(NamedTuple):
-    """A type by its name, resolved as far as the parser can: arrays have expressions as sizes, None: open."""
+    """A type by its name, resolved as far as the parser can: sizes of arrays are expressions, None if open."""
 
     pos: int
     name: str
@@ -171,7 +171,7 @@ class StatementSyntax:
 
 @dataclass
 class BlockSyntax(StatementSyntax):
-    """Statements in braces; `scope`: names end with it."""
+    """Statements in braces; `scope`: whether the block is a scope for names."""
 
     statements: list[StatementSyntax]
     scope: bool = True

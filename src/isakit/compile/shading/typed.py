@@ -1,6 +1,6 @@
 """A checked shader: every expression has a type, every name is the variable or function it means.
 
-Conversions that a language makes by itself are written out, so that the two languages are alike from here on.
+Implicit conversions are explicit here, so that the two languages no longer differ.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ class ShaderVariable:
 
     Attributes:
         role: `local`, `uniform`, `input`, `output`, `sampler`.
-        semantic: upper-case, as it is written; `` if there is none.
-        value: the constant it always is, if that is known.
-        initial: what it is at the beginning, of variables outside of functions.
-        columns: a matrix that lies in memory by the vectors that the language does not index first.
+        semantic: upper-case, as written; empty if there is none.
+        value: its constant value, if known.
+        initial: the initial value of a variable outside of functions.
+        columns: a matrix stored by the vectors that the language does not index first.
     """
 
     __slots__ = ("assigned", "columns", "initial", "layout", "name", "pos", "qualifiers", "read", "role", "semantic",
@@ -63,7 +63,10 @@ class Typed:
 
 @dataclass
 class TypedConstant(Typed):
-    """Numbers, one for each component. `free`: a literal without a suffix, which takes the type beside it."""
+    """Numbers, one for each component.
+
+    `free`: a literal without a suffix, which takes the type of the other operand.
+    """
 
     values: tuple[int | float, ...]
     free: bool = False
@@ -78,7 +81,7 @@ class TypedName(Typed):
 
 @dataclass
 class TypedField(Typed):
-    """A field of a structure by its number."""
+    """A field of a structure, by its index."""
 
     base: Typed
     index: int
@@ -94,7 +97,7 @@ class TypedElement(Typed):
 
 @dataclass
 class TypedComponents(Typed):
-    """Components of a vector, a scalar or a matrix by their numbers."""
+    """Components of a vector, a scalar or a matrix, by their indices."""
 
     base: Typed
     places: tuple[int, ...]
@@ -109,7 +112,7 @@ class TypedConstruct(Typed):
 
 @dataclass
 class TypedSpread(Typed):
-    """A vector or matrix of one scalar; with `diagonal` a matrix that has it on its diagonal and else 0."""
+    """A vector or matrix with a scalar in every component; `diagonal`: a matrix with it on the diagonal only."""
 
     value: Typed
     diagonal: bool = False
@@ -117,14 +120,14 @@ class TypedSpread(Typed):
 
 @dataclass
 class TypedResize(Typed):
-    """A matrix of another size: what is missing is that of the unit matrix."""
+    """A matrix of another size; missing elements are those of the identity matrix."""
 
     value: Typed
 
 
 @dataclass
 class TypedConvert(Typed):
-    """The same shape with other components; `bits`: the same bits."""
+    """The same shape with components of another type; `bits`: the bits are reinterpreted."""
 
     value: Typed
     bits: bool = False
@@ -158,7 +161,7 @@ class TypedSame(Typed):
 
 @dataclass
 class TypedShortcut(Typed):
-    """`&&` or `||`, whose second operand is computed if the first does not decide."""
+    """`&&` or `||`, whose second operand is evaluated only if the first does not decide."""
 
     op: str
     a: Typed
@@ -167,7 +170,7 @@ class TypedShortcut(Typed):
 
 @dataclass
 class TypedChoice(Typed):
-    """`c ? a : b`; with a vector of conditions each component for itself."""
+    """`c ? a : b`; with a vector of conditions, component by component."""
 
     condition: Typed
     a: Typed
@@ -184,7 +187,7 @@ class TypedIntrinsic(Typed):
 
 @dataclass
 class TypedCall(Typed):
-    """A call of a function of the text. Arguments of `out` parameters are what they are stored to."""
+    """A call of a function of the text. Arguments of `out` parameters are the targets they are stored to."""
 
     function: TypedFunction
     arguments: list[Typed]
@@ -192,7 +195,10 @@ class TypedCall(Typed):
 
 @dataclass
 class TypedAssign(Typed):
-    """An assignment. `op`: nothing, or the operator that computes the new value; `compute` is of the type for that."""
+    """An assignment.
+
+    `op` is the operator of a compound one, or empty; `compute` is the type in which it is computed.
+    """
 
     target: Typed
     op: str
@@ -201,7 +207,7 @@ class TypedAssign(Typed):
 
 @dataclass
 class TypedStep(Typed):
-    """`++` or `--`: the value before (`after` False: the new one)."""
+    """`++` or `--`; its value is the old one, or with `after` False the new one."""
 
     target: Typed
     op: str
@@ -226,7 +232,7 @@ class TypedStatement:
 
 @dataclass
 class TypedBlock(TypedStatement):
-    """Statements one after the other. `scope`: names that are declared inside end with it."""
+    """A sequence of statements. `scope`: whether it is a scope for names."""
 
     statements: list[TypedStatement]
     scope: bool = True
@@ -234,7 +240,7 @@ class TypedBlock(TypedStatement):
 
 @dataclass
 class TypedDeclare(TypedStatement):
-    """A variable begins to exist."""
+    """The declaration of a variable."""
 
     variable: ShaderVariable
     initial: Typed | None
@@ -258,7 +264,7 @@ class TypedIf(TypedStatement):
 
 @dataclass
 class TypedLoop(TypedStatement):
-    """A loop; `after`: the condition is asked behind the body.
+    """A loop; `after`: the condition is evaluated after the body.
 
     `changed` are the variables that the condition and the body assign to and the functions they call; `stepped` are
     those of the step.
@@ -297,7 +303,7 @@ class TypedLeave(TypedStatement):
 
 # --- functions -------------------------------------------------------------------------------------------------------
 class TypedFunction:
-    """A function: parameters with their qualifiers in `parameters`, and what it does if its body is known."""
+    """A function: parameters with their qualifiers in `parameters`, and its body if it is defined."""
 
     def __init__(self, name: str, result: Type, parameters: list[ShaderVariable], pos: int) -> None:
         self.name, self.result, self.parameters, self.pos = name, result, parameters, pos
@@ -311,7 +317,7 @@ class TypedFunction:
 
     @property
     def writes(self) -> list[bool]:
-        """Return for each parameter whether it is stored to its argument."""
+        """Return for each parameter whether its final value is stored to its argument."""
         return [bool(p.qualifiers & {"out", "inout"}) for p in self.parameters]
 
     def __repr__(self) -> str:
@@ -319,11 +325,11 @@ class TypedFunction:
 
 
 Changes: TypeAlias = "set[ShaderVariable | TypedFunction]"
-"""Variables that are assigned to, and functions that are called and may assign to more."""
+"""Variables that are assigned to, and functions that are called and may assign to others."""
 
 
 def variables_of(changes: Changes) -> set[ShaderVariable]:
-    """Return the variables that are assigned to, by functions that are called, too."""
+    """Return the variables that are assigned to, including by functions that are called."""
     found = {x for x in changes if isinstance(x, ShaderVariable)}
     seen = set[TypedFunction]()
     todo = [x for x in changes if isinstance(x, TypedFunction)]

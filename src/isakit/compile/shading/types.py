@@ -1,4 +1,7 @@
-"""Types of the shading languages. A matrix is what both languages index first: Cg's rows, GLSL's columns."""
+"""Types of the shading languages.
+
+A matrix consists of the vectors that a language indexes first: Cg's rows, GLSL's columns.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from isakit.lean import cached_property, dataclass
 
 
 class Base(NamedTuple):
-    """The type of a component: `kind` is float, int, uint or bool; `rank` orders the result of an operation."""
+    """The type of a component: `kind` is float, int, uint or bool; the result of an operation has the larger `rank`."""
 
     name: str
     kind: str
@@ -32,7 +35,7 @@ class Type:
 
     @property
     def leaves(self) -> int:
-        """Return the number of scalars, vectors and samplers that a value of it is kept in."""
+        """Return how many scalars, vectors and samplers represent a value of the type."""
         return 1
 
 
@@ -56,7 +59,7 @@ class Numeric(Type):
 
     @property
     def is_float(self) -> bool:
-        """Of floating point components."""
+        """True if its components are floating-point numbers."""
         return self.base.kind == "float"
 
     @property
@@ -75,11 +78,11 @@ class Numeric(Type):
 
     @property
     def row(self) -> Numeric:
-        """The vector that a matrix is made of, the scalar that a vector is made of."""
+        """The vector type of a matrix, the scalar type of a vector."""
         return Numeric(self.base, self.size) if self.vectors else Numeric(self.base)
 
     def of(self, base: Base) -> Numeric:
-        """Return the same shape of other components."""
+        """Return the type of the same shape with other components."""
         return Numeric(base, self.size, self.vectors)
 
     def __str__(self) -> str:
@@ -90,7 +93,7 @@ class Numeric(Type):
 
 @dataclass(frozen=True)
 class SamplerType(Type):
-    """A sampler of two-dimensional textures (`2d`) or cubes (`cube`); `1d` and `3d` are known and not supported."""
+    """A sampler of two-dimensional textures (`2d`) or cubes (`cube`); `1d` and `3d` are not supported."""
 
     kind: str
 
@@ -100,14 +103,14 @@ class SamplerType(Type):
 
 @dataclass(frozen=True)
 class ArrayType(Type):
-    """An array; `count` 0: its initialiser says how many."""
+    """An array; `count` 0: the initialiser determines the size."""
 
     of: Type
     count: int
 
     @cached_property
     def leaves(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return the number of scalars and vectors it is kept in."""
+        """Return how many scalars and vectors represent a value of the type."""
         return self.count * self.of.leaves
 
     def __str__(self) -> str:
@@ -135,7 +138,7 @@ class StructType(Type):
 
     @cached_property
     def leaves(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return the number of scalars and vectors it is kept in."""
+        """Return how many scalars and vectors represent a value of the type."""
         return sum(f.type.leaves for f in self.fields)
 
     def __str__(self) -> str:
@@ -155,7 +158,7 @@ T_FLOAT, T_INT, T_BOOL = Numeric(FLOAT), Numeric(INT), Numeric(BOOL)
 
 
 def shape(type: Numeric) -> tuple[int, int]:
-    """Return the size and the vectors."""
+    """Return (size of a vector, number of vectors)."""
     return type.size, type.vectors
 
 

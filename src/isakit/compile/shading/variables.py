@@ -1,4 +1,4 @@
-"""Variables of a shader while it is lowered: those of the form, and what is read from outside."""
+"""Variables of a shader during lowering: variables of the IR, and inputs and uniforms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UniformSlot(NamedTuple):
 
 
 class Meeting:
-    """A block with several predecessors, and the constants known at the end of each of them."""
+    """A block with several predecessors, and the constants known at the end of each."""
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -40,23 +40,23 @@ class NamedPart(NamedTuple):
 
 
 MOST_PARTS = 64
-"""Numbers of a variable that are told one by one; of larger ones nothing is."""
+"""Parts of a variable up to which marks are emitted for each; larger variables get none."""
 MOST_MARKS = 1 << 15
-"""Changes of variables that are told: a program of more has been taken apart into many turns of loops."""
+"""Marks of a program up to which they are emitted: one with more consists of many unrolled iterations."""
 
 
 class Variables(Emitter):
     """Keeps the values of variables. `known` are those with a constant value here on every path."""
 
     dead = False
-    """True while statements are lowered that are never reached."""
+    """True while unreachable statements are lowered."""
     named = False
-    """True where marks tell which values the variables of the source have."""
+    """True if marks record the values of source variables."""
     statement = 0
-    """Number of the statement, which the operations of it have in their places."""
+    """Number of the statement, part of the location of its operations."""
 
     def variable_slots(self, type: Type) -> list[int]:
-        """Make variables of the form for a value of a type."""
+        """Return new variables of the IR for a value of a type."""
         first = len(self.function.kinds)
         self.function.kinds += kinds(type)
         return list(range(first, len(self.function.kinds)))
@@ -77,7 +77,7 @@ class Variables(Emitter):
 
     # --- what the source calls them -----------------------------------------------------------------------------------
     def tell(self, v: ShaderVariable) -> None:
-        """Let marks say from here on which values a variable of the source has; it ends with the innermost scope."""
+        """Emit marks from here on for the values of a source variable, until the innermost scope ends."""
         if not self.named or v.role == "sampler" or not v.pos or v.name == "main" or v in self.uniforms:
             return
         name = f"{self.inside[-1]}::{v.name}" if self.inside else v.name
@@ -87,27 +87,27 @@ class Variables(Emitter):
         self.told |= dict(zip(self.slots(v), named_parts(name, v.type), strict=True))
 
     def forget(self, variables: Iterable[ShaderVariable]) -> None:
-        """Say that variables whose scope ends have no value any more."""
+        """Mark variables whose scope ends as having no value."""
         for v in variables:
             for n in self.places.get(v, ()):
                 self.mark(self.told.pop(n, ()), None)
 
     def mark(self, parts: Iterable[NamedPart], value: IrValue | None) -> None:
-        """Say that parts of variables have a value from here on; None: they have none."""
+        """Mark parts of variables as having a value from here on; None: none."""
         for p in () if self.dead or self.marks >= MOST_MARKS else parts:
             self.marks += 1
             values = [] if value is None or self.marks == MOST_MARKS else [value]
             self.b.block.marks.append(Mark(self.statement, p.name, p.type, values, p.channel))
 
     def slots(self, v: ShaderVariable) -> list[int]:
-        """Return the variables of the form that a variable is kept in."""
+        """Return the variables of the IR that represent a variable."""
         got = self.places.get(v)
         if got is None:
             got = self.places[v] = self.variable_slots(v.type)
         return got
 
     def get(self, n: int) -> IrValue:
-        """Return the value a variable of the form has here."""
+        """Return the value of a variable of the IR at this point."""
         known = self.known.get(n)
         if known is not None:
             return known
@@ -118,7 +118,7 @@ class Variables(Emitter):
         return got
 
     def uniform(self, s: UniformSlot) -> IrValue:
-        """Return the value of a uniform; that of a sampler is its number, which is known wherever it gets to."""
+        """Return the value of a uniform; that of a sampler is its number, a constant."""
         if s.kind != SAMPLER:
             return self.op(UNIFORM(s.name, s.element, s.kind))
         if s.name not in self.sampler_names:
@@ -126,7 +126,7 @@ class Variables(Emitter):
         return Const(self.sampler_names.index(s.name))
 
     def put(self, n: int, value: IrValue) -> None:
-        """Give a variable of the form a value."""
+        """Set a variable of the IR."""
         if n in self.told:
             self.mark(self.told[n], value)
         self.b.block.env[n] = value
@@ -141,7 +141,7 @@ class Variables(Emitter):
             self.put(n, v)
 
     def nothing(self, type: Type) -> Values:
-        """Return the value of a variable that was never set: 0."""
+        """Return the value of a variable that is never set: 0."""
         return [self.zero(k) for k in kinds(type)]
 
     def zero(self, kind: str) -> IrValue:
@@ -152,7 +152,7 @@ class Variables(Emitter):
 
     # --- control -----------------------------------------------------------------------------------------------------
     def meeting(self) -> Meeting:
-        """Make a block that several ways lead to."""
+        """Return a new block that several paths lead to."""
         return Meeting(self.function.make())
 
     def go(self, to: Meeting) -> None:
@@ -163,7 +163,10 @@ class Variables(Emitter):
             self.dead = True
 
     def enter(self, at: Meeting) -> int:
-        """Go on where several ways meet; if none leads there, what follows is dead. Returns the place of the block."""
+        """Continue in a block where paths merge; if none leads there, the code is dead.
+
+        Returns the index of the block.
+        """
         if not self.dead:
             self.go(at)
         self.dead = not at.known
@@ -182,7 +185,7 @@ class Variables(Emitter):
 
 
 def named_parts(name: str, of: Type) -> Iterator[list[NamedPart]]:
-    """Yield the numbers of a variable for each of the values that it is kept in."""
+    """Yield, for each value that represents a variable, the parts of the variable in it."""
     if isinstance(of, StructType):
         for f in of.fields:
             yield from named_parts(f"{name}.{f.name}", f.type)
@@ -203,7 +206,7 @@ def named_parts(name: str, of: Type) -> Iterator[list[NamedPart]]:
 
 
 def components(of: Type) -> int:
-    """Return how many numbers a value of a type is."""
+    """Return how many components a value of a type has."""
     if isinstance(of, StructType):
         return sum(components(f.type) for f in of.fields)
     if isinstance(of, ArrayType):

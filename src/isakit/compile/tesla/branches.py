@@ -1,7 +1,7 @@
-"""Divergence and reconvergence: short blocks under a condition, join points for branches lanes take differently.
+"""Divergence and reconvergence: predicated short blocks, and join points for divergent branches.
 
-A warp keeps lanes that went another way on a stack. `joinat X` before a divergent branch and `join` at X bring
-them together again; X is the branch's post-dominator. Source: [tesla] 9.2.
+A warp keeps lanes that took another path on a stack. `joinat X` before a divergent branch and `join` at X bring them
+together again; X is the branch's post-dominator. Source: [tesla] 9.2.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ class _TeslaGuards(IfConversion):
 
 
 def convert_ifs_to_guards(m: MFunction, debugged: bool = False) -> None:
-    """Execute blocks of a few instructions under the condition of the branch around them.
+    """Predicate blocks of a few instructions with the condition of the branch around them.
 
-    Not where the function is `debugged`: a line is reached by the lanes that it is meant for.
+    Not if the function is `debugged`, so that only the lanes that execute a line reach it.
     """
     _TeslaGuards(m, debugged).run()
 
@@ -63,7 +63,7 @@ def _only_copies(b: MBlock) -> bool:
 
 
 def _overwritten(y: MBlock, x: MBlock) -> bool:
-    """Return whether every copy of y writes what x writes too, and x reads none of it before."""
+    """Return whether the copies of y overwrite all results of x, and x reads none of them before."""
     targets = {(i.ops["dst"].v, i.ops["dst"].unit) for i in y.ins}
     written: set[tuple[VReg, int]] = set()
     for i in x.ins:
@@ -76,7 +76,7 @@ def _overwritten(y: MBlock, x: MBlock) -> bool:
 
 
 def _literal_move(i: MIns) -> None:
-    """Load the constant from the pool, since an immediate move has no condition."""
+    """Load the constant from the pool, since a move of an immediate cannot be predicated."""
     value = i.ops.pop("src1")
     assert isinstance(value, PooledLiteral)
     i.op = hw.LD_C
@@ -85,21 +85,21 @@ def _literal_move(i: MIns) -> None:
 
 # --- join points -----------------------------------------------------------------------------------------------------
 Regions = dict[tuple[MBlock, MBlock], set[MBlock]]
-"""(Head, where the ways from it meet) to the blocks between."""
+"""(Head, point of reconvergence) to the blocks between."""
 
 
 def insert_join_points(m: MFunction) -> list[Loc]:
-    """Put `joinat` and `join`, or `breakaddr` and `break`, around branches lanes may take differently.
+    """Put `joinat` and `join`, or `breakaddr` and `break`, around branches that may diverge.
 
-    A region is a block that dominates all blocks up to the point where all ways from it meet. Loops are left through
-    one region each, so that nothing piles up on the stack. Where the ways meet at the end of the kernel only, because
-    some lanes may end before, it is the point where those meet that go on, or that come to a barrier: lanes that end
-    leave all masks of the stack. The same holds where lanes leave a loop, or code with a barrier, from within a branch
-    both ways of which go on in it: they break, and the others meet in there. Where ways that go on still come to one
-    barrier before they meet, as those do of which some lanes leave two loops at once, a point where they meet is put
-    before it (`_Chooser`).
+    A region is a block that dominates all blocks up to the point where all paths from it reconverge. Loops are left
+    through one region each, so that the stack does not grow. If the paths reconverge at the end of the kernel only,
+    because some lanes may exit before, the point is the one where the paths that continue, or that come to a barrier,
+    reconverge: lanes that exit leave all masks of the stack. The same holds where lanes leave a loop, or code with a
+    barrier, from within a branch both of whose paths continue in it: they break, and the others reconverge inside.
+    Where paths still come to one barrier before they reconverge, as when some lanes leave two loops at once, a point of
+    reconvergence is inserted before it (`_Chooser`).
 
-    Returns the places of branches from which lanes still come to one barrier by ways that do not meet before it.
+    Returns the locations of branches from which lanes still come to one barrier by paths that do not reconverge before.
     """
     m.connect()
     _preheaders(m)
@@ -116,10 +116,10 @@ def insert_join_points(m: MFunction) -> list[Loc]:
 
 
 class _RegionSearch:
-    """Looks for the regions of a kernel.
+    """Finds the regions of a kernel.
 
-    Attributes: `found`; `left`: those of them that lanes leave by `break`; `meets`: where the ways from a branch meet,
-    if they do, and the blocks in which lanes are gone.
+    Attributes: `found`; `left`: those that lanes leave by `break`; `meets`: the point where the paths from a branch
+    reconverge, if they do, and the blocks in which lanes are gone.
     """
 
     def __init__(self, m: MFunction) -> None:
@@ -163,9 +163,9 @@ class _RegionSearch:
         return found, meets
 
     def _take(self, found: Regions, meets: dict[MBlock, MBlock], ends: set[MBlock]) -> None:
-        """Note regions. `meets`: where the ways from branches meet; to `ends` lanes are gone, as `_gone` has it.
+        """Record regions. `meets`: where the paths from branches reconverge; `ends`: see `_gone`.
 
-        A break leads out of the innermost region that is left by breaks only.
+        A break can only leave the innermost region that is left by breaks.
         """
         self.meets.update({b: (stop, ends) for b, stop in meets.items()})
         _remove_inner(found)
@@ -188,8 +188,8 @@ class _RegionSearch:
     def unmet(self) -> Iterator[tuple[MBlock, set[MBlock], set[MBlock], set[MBlock]]]:
         """Yield branches whose paths reach one barrier before they reconverge.
 
-        With each come the blocks of its ways up to their first barriers, those of them that are on all ways, and those
-        in which lanes are gone. In a program with a meaning all lanes come to the same first barrier.
+        With each come the blocks on its paths up to their first barriers, those of them that are on all paths, and
+        those in which lanes are gone. In a valid program all lanes come to the same first barrier.
         """
         if not any(map(_waits, self.blocks)):
             return
@@ -202,20 +202,23 @@ class _RegionSearch:
                 yield b, yes | no, yes & no, ends
 
     def _lasting(self, blocks: list[MBlock], ends: set[MBlock]) -> Dominators[MBlock | Exit]:
-        """Return the post-dominators of what goes on: in an endless loop ways meet where its next turn begins."""
+        """Return the post-dominators of paths that continue.
+
+        In an endless loop, they reconverge at the next iteration.
+        """
         return post_dominators(
             sorted(blocks, key=lambda b: self.turns.get(b, 0)), lambda b: _without(b.succs, ends), endless=True
         )
 
     def _stays(self, b: MBlock, stop: MBlock) -> bool:
-        """Return whether both ways from a branch go on in a loop behind which they meet."""
+        """Return whether both paths from a branch continue in a loop after which they reconverge."""
         return any(b in body and stop not in body and all(s in body for s in b.succs) for body in self.loops.values())
 
 
 class _Chooser:
-    """Makes diverged paths reconverge before a barrier: at one block, from which each lane goes on to its own target.
+    """Makes diverged paths reconverge before a barrier: in one block, from which each lane continues to its own target.
 
-    A register says where: it is 0 or has one bit set, and is moved to a condition register and tested there.
+    A register selects the target: it is 0 or has one bit set, and is moved to a condition register and tested there.
     """
 
     def __init__(self, m: MFunction) -> None:
@@ -224,10 +227,10 @@ class _Chooser:
         self.left = _MOST_POINTS
 
     def choose(self, b: MBlock, ways: set[MBlock], common: set[MBlock], gone: set[MBlock]) -> bool:
-        """Make the ways from a branch that `unmet` lists reconverge; return whether anything was changed.
+        """Make the paths from a branch that `unmet` lists reconverge; return whether anything was changed.
 
-        They meet where they come together first. Where lanes go on from there by several ways to one barrier, they
-        meet again right before it; in a program with a meaning it is then one barrier for all of them.
+        They reconverge at their first common block. Where lanes continue from there by several paths to one barrier,
+        they reconverge again immediately before it; in a valid program it is then one barrier for all of them.
         """
         tried, inner = self.tried.get(b, 0), set[MBlock]()
         while not inner and tried < 2 and self.left:
@@ -250,9 +253,9 @@ class _Chooser:
         return True
 
     def _meet(self, b: MBlock, edges: list[tuple[MBlock, MBlock]], tried: int) -> None:
-        """Lead edges from a branch on through a point; `tried`: how the ways from there need not be led any more.
+        """Redirect edges from a branch through one point; `tried`: redirections that need not be repeated.
 
-        What the point leads to comes one after the other, and lanes that go on from one to another come to the point in
+        The targets of the point follow each other, and lanes that continue from one to another pass the point in
         between: nothing else leads in there.
         """
         m = self.m
@@ -293,9 +296,9 @@ class _Chooser:
 
 
 _MOST_POINTS = 100
-"""Points that are put into one kernel at most: after each, all regions are looked for again."""
+"""Points of reconvergence inserted into one kernel at most: after each, all regions are recomputed."""
 _BITS = (("e", "lg"), ("s", "ns"), ("c", "nc"), ("o", "no"))
-"""A test of each bit of a condition register alone, and its opposite. Source: [tesla] 3, 5."""
+"""A test of each single bit of a condition register, and its negation. Source: [tesla] 3, 5."""
 
 
 def _without(blocks: list[MBlock], ends: set[MBlock]) -> list[MBlock]:
@@ -312,9 +315,9 @@ def _up_to_barriers(b: MBlock) -> list[MBlock]:
 
 
 def _gone(region: set[MBlock], ends: set[MBlock]) -> set[MBlock]:
-    """Return the ends of a region and the blocks in which lanes are on their way there.
+    """Return the exits in a region and the blocks whose lanes are bound to reach them.
 
-    They come to no barrier of the region any more, or, where there is none, all ways lead to an end.
+    They reach no barrier of the region any more or, if it has none, all their paths lead to an exit.
     """
     inside = region - ends
     bars = [b for b in inside if _waits(b)]
@@ -331,7 +334,7 @@ def _gone(region: set[MBlock], ends: set[MBlock]) -> set[MBlock]:
 
 
 def _remove_inner(found: Regions) -> None:
-    """Take out regions inside another one that ends at the same point: they need no join point of their own."""
+    """Remove regions inside another one that ends at the same point: they need no join point of their own."""
     ending: dict[MBlock, Regions] = {}
     for (head, stop), region in found.items():
         ending.setdefault(stop, {})[head, stop] = region
@@ -343,9 +346,9 @@ def _remove_inner(found: Regions) -> None:
 def _region(
     b: MBlock, dom: Dominators[MBlock], post: Dominators[MBlock | Exit], ends: set[MBlock]
 ) -> tuple[MBlock, MBlock, set[MBlock]] | None:
-    """Return (head, join point, blocks between), None if the ways only meet at the end of the kernel.
+    """Return (head, join point, blocks between), None if paths only reconverge at the end of the kernel.
 
-    `ends` are blocks in which lanes just end; they belong to no region.
+    `ends` are blocks in which lanes only exit; they belong to no region.
     """
     head = b
     stop = post.idom[b]
@@ -430,7 +433,7 @@ def _insert(m: MFunction, wanted: Regions, left: set[tuple[MBlock, MBlock]]) -> 
 
 
 def _put_between(sources: list[MBlock], made: list[MBlock], stop: MBlock, others: list[MBlock]) -> None:
-    """Lead `sources` through new blocks, one after the other, to where they led."""
+    """Insert a chain of new blocks between `sources` and their common successor."""
     for p in sources:
         p.succs = [made[0] if s is stop else s for s in p.succs]
     preds = sources

@@ -24,7 +24,7 @@ class Chip:
 
 
 def chip_of(variant: str | None = None) -> Chip:
-    """Return the abilities of a variant (default: the one with the most instructions)."""
+    """Return the capabilities of a variant (default: the one with the most instructions)."""
     name = tesla.variant(variant or tesla.default_variant or "gt200").name
     late = name in ("gt200", "gt215", "mcp77")
     return Chip(name, name == "gt200", late, name != "g80", name == "gt200", late, name != "g80")

@@ -1,4 +1,4 @@
-"""From instructions on registers to words: the records of the instruction set build every encoding from values."""
+"""From instructions on registers to words: the records of the instruction set encode every instruction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ from isakit.instruction_sets import Isa, isa
 
 ZERO_REGISTER = 124
 HALVES = 0x40
-"""Words of the pool that instructions reach that read half a word; those that read a whole one reach twice as many."""
+"""Words of the pool within reach of instructions that read half a word; those that read a whole one reach twice as
+many."""
 WIDTHS = {1: 0, 2: 64, 4: 128}
 BYTES = {"u8": 1, "u16": 2, "s16": 2, "b32": 4}
 
@@ -45,7 +46,7 @@ class Pool:
         self._at: dict[int, int] = {}
 
     def place(self, literal: PooledLiteral) -> int:
-        """Return the offset of a literal, added if need be; half words share words with nothing else."""
+        """Return the offset of a literal in bytes, added if need be; a half word shares no word with others."""
         at = self._at.get(literal.value)
         if at is None:
             at = self._at[literal.value] = 4 * len(self.words)
@@ -62,7 +63,7 @@ class Pool:
 class MachineCode:
     """Machine code.
 
-    Attributes: `lines` (address of each instruction to where it comes from), `places` (addresses of what it was),
+    Attributes: `lines` (address of each instruction to its origin), `places` (address of each machine instruction),
     `endings` (the branches that blocks end in).
     """
 
@@ -91,7 +92,7 @@ class Emitter:
 
     # --- operands ---------------------------------------------------------------------------------------------------
     def register(self, r: OperandReg) -> Register:
-        """Return a register of the machine."""
+        """Return the machine register of an operand."""
         c = r.v.color
         assert c is not None, r
         if r.v.cls is not GENERAL:
@@ -101,7 +102,7 @@ class Emitter:
         return Register("r", c + r.unit, WIDTHS[r.count])
 
     def memory(self, p: MemoryReference) -> Memory:
-        """Return a place in memory."""
+        """Return a memory operand as the records take it."""
         base = self.register(p.base) if p.base is not None else None
         if p.mode == "literal":
             return Memory("c1", None, self.pool.place(PooledLiteral(p.offset)))
@@ -156,7 +157,7 @@ class Emitter:
 
     # --- instructions -----------------------------------------------------------------------------------------------
     def build(self, i: MIns, at: int = 0, long: bool = False, tail: str = "") -> Instruction:
-        """Build the instruction, in its short form where it has one unless `long`."""
+        """Encode an instruction, in its short form if it has one, unless `long`."""
         row = _row(i)
         mnemonic: str = i.ops.get("name", row.mnemonic)
         literal = i.op is hw.MOV_IMMEDIATE or (i.literal and i.guard is None and "cdst" not in i.ops and not tail)
@@ -180,14 +181,14 @@ class Emitter:
         raise AssertionError
 
     def control(self, i: MIns, target: int, at: int) -> Instruction:
-        """Build a branch, or another instruction that names a code address."""
+        """Encode a branch, or another instruction that names a code address."""
         ops: dict[str, Any] = {"target": target}
         if i.guard is not None:
             ops["guard"] = Condition(self.register(OperandReg(i.guard[0])), i.guard[1])
         return self.isa.build(i.op.mnemonic, at=at, **ops)
 
     def run(self) -> MachineCode:
-        """Encode everything."""
+        """Encode all instructions."""
         self._fold_address_steps()
         self._fold_joins()
         items, starts = self._linear()
@@ -259,12 +260,12 @@ class Emitter:
         return out
 
     def _nothing(self) -> int:
-        """Return a short instruction without an effect, which fills the place beside another one."""
+        """Return a short instruction without effect, which fills the other half of a pair."""
         first = Register("r", 0, 32)
         return self.isa.build("mov", ty="b32", dst=first, src1=first).word
 
     def _fold_address_steps(self) -> None:
-        """Fold additions to an address register into the access before, where its encoding has room for them."""
+        """Fold an addition to an address register into the access before it, if its encoding has room."""
         for b in self.m.blocks:
             last: dict[int, MIns | None] = {}
             gone: set[MIns] = set()
@@ -379,7 +380,7 @@ _SETS: dict[str, Isa] = {}
 
 
 def instruction_set(variant: str) -> Isa:
-    """Return the instruction set; the same object for every call with a variant, so that its caches are kept."""
+    """Return the instruction set, the same object for every call with a variant, so that its caches are kept."""
     got = _SETS.get(variant)
     if got is None:
         got = _SETS[variant] = isa("tesla", variant)

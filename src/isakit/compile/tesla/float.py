@@ -44,14 +44,14 @@ SIGN = 0x8000_0000
 
 
 def _word(word: str, wanted: bool) -> str:
-    """Return a word of an instruction, nothing where it is not wanted."""
+    """Return a modifier if it is wanted, else ""."""
     return word if wanted else ""
 
 
 # --- single precision ------------------------------------------------------------------------------------------------
 @rule(FADD, folds=Folds.PAIR, guardable=True)
 def add(s: TeslaSelection, i: Ins, attrs: FloatSum) -> None:
-    """Add; a constant is negated itself."""
+    """Emit an addition; a negated constant is folded."""
     a, b, swapped = s.pair(i)
     n1, n2 = (attrs.neg2, attrs.neg1) if swapped else (attrs.neg1, attrs.neg2)
     if isinstance(b, PooledLiteral) and n2:
@@ -62,7 +62,7 @@ def add(s: TeslaSelection, i: Ins, attrs: FloatSum) -> None:
 
 @rule(FMUL, folds=Folds.PAIR, guardable=True)
 def multiply(s: TeslaSelection, i: Ins, attrs: FloatProduct) -> None:
-    """Multiply; a constant is negated itself."""
+    """Emit a multiplication; a negated constant is folded."""
     a, b, _swapped = s.pair(i)
     neg = attrs.neg
     if isinstance(b, PooledLiteral) and neg:
@@ -82,7 +82,7 @@ def multiply_add(s: TeslaSelection, i: Ins, attrs: FloatMad) -> None:
 
 @rule(FMIN, FMAX, folds=Folds.PAIR, guardable=True)
 def extreme(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Take the smaller or the larger."""
+    """Emit a minimum or maximum."""
     a, b, _swapped = s.pair(i)
     s.emit(hw.MIN_F32 if i.op is FMIN else hw.MAX_F32, dst=s.result(i), src1=s.plain(a), src2=b)
 
@@ -100,7 +100,7 @@ def compare(s: TeslaSelection, i: Ins, attrs: CompareFloat) -> None:
 
 @rule(SLCTF)
 def choose_by_sign(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Choose by the sign of the third."""
+    """Emit a select by the sign of the third operand."""
     a, b, c = (s.reg(v) for v in i.args)
     s.emit(hw.SLCT, dst=s.result(i), src1=a, src2=b, src3=c)
 
@@ -117,7 +117,7 @@ def function(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 @rule(*_PREPARED, folds=Folds.FIRST_WORD)
 def prepared_function(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Bring the argument into range first."""
+    """Emit a function of the special function unit after reducing its argument."""
     before, op = _PREPARED[i.op]
     t, dst = s.temporary(), s.result(i)
     s.emit(before, dst=t, src=s.source(i, 0))
@@ -127,7 +127,7 @@ def prepared_function(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 # --- conversions -----------------------------------------------------------------------------------------------------
 @rule(CVT, folds=Folds.CONVERTED)
 def convert(s: TeslaSelection, i: Ins, attrs: Conversion) -> None:
-    """Convert; an exact conversion names no rounding unless it rounds to an integer."""
+    """Emit a conversion; an exact one states no rounding unless it rounds to an integer."""
     to, source, rnd = attrs.to, attrs.source, attrs.rnd
     exact = to[0] == "f" and (to == source or (to, source) in (("f64", "f32"), ("f32", "f16")))
     if exact and not rnd.endswith("i"):
@@ -176,7 +176,7 @@ def multiply_add_double(s: TeslaSelection, i: Ins, attrs: DoubleFma) -> None:
 
 @rule(DMIN, DMAX)
 def extreme_double(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Take the smaller or the larger."""
+    """Emit a minimum or maximum."""
     a, b = (s.reg(v) for v in i.args)
     s.emit(hw.MIN_F64 if i.op is DMIN else hw.MAX_F64, dst=s.result(i), src1=a, src2=b)
 

@@ -1,6 +1,6 @@
 """The machine instructions that are selected for Tesla chips: one row each.
 
-What a row does not allow, no pass does: nothing is guarded, joins or ends a kernel by oversight.
+Passes only do what a row allows: no instruction is predicated, joins or ends a kernel by oversight.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ class TeslaOp(MachineOp):
     """An instruction.
 
     Attributes:
-        joins: a join may be done before it, as part of it; not where it has no room for one, or does more than a lane's
-            work.
-        ends: a kernel may end with it, as part of it.
-        rounded: its long form says how it rounds, and its short form always rounds to nearest.
-        guard: the name of the operand that its condition is.
+        joins: a join may be encoded in it, to happen before it; not if its encoding has no room, or it does more than
+            the work
+            of a lane.
+        ends: the exit of the kernel may be encoded in it.
+        rounded: its long form has a rounding modifier, its short form always rounds to nearest.
+        guard: the name of the operand for its condition.
         raw: bits of its word that belong to no operand.
-        texture: it asks the texture unit.
+        texture: it uses the texture unit.
     """
 
     joins: bool = False
@@ -33,7 +34,7 @@ class TeslaOp(MachineOp):
 
 
 UNLOCK = 1 << 55
-"""The bit of `st s[]` that gives a lock back; its word is not an operand. Source: [tesla] 7.1."""
+"""The bit of `st s[]` that releases a lock; its word is not an operand. Source: [tesla] 7.1."""
 
 
 def _op(

@@ -48,7 +48,7 @@ from isakit.compile.tesla.selection import Source, TeslaSelection, rule
 
 # --- additions -------------------------------------------------------------------------------------------------------
 def of_a_product(s: TeslaSelection, i: Ins) -> bool:
-    """Return whether a sum takes over a product."""
+    """Return whether a sum is fused with a product."""
     return i in s.plan.fused
 
 
@@ -64,7 +64,7 @@ def multiply_add(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 @rule(ADD, SUB, folds=Folds.PAIR, guardable=True)
 def add(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Add or subtract, either way round."""
+    """Emit an addition or subtraction, in either order."""
     a, b, swapped = s.pair(i)
     name = "add" if i.op is ADD else "subr" if swapped else "sub"
     if name == "sub" and a is ZERO:
@@ -95,7 +95,7 @@ def _sum(s: TeslaSelection, i: Ins) -> OperandReg | str:
 @rule(ADDX, folds=Folds.PAIR)
 @rule(SUBX, folds=Folds.ORDERED)
 def add_with_carry_out(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Add or subtract, and keep the carry."""
+    """Emit an addition or subtraction that also produces the carry."""
     a, b, _swapped = s.pair(i)
     s.emit(hw.ADD, name="add" if i.op is ADDX else "sub", ty="b32", dst=_sum(s, i), src1=a, src2=b, cdst=_carry(s, i))
 
@@ -110,7 +110,7 @@ def add_with_carry(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 # --- narrow products -------------------------------------------------------------------------------------------------
 def _factors(s: TeslaSelection, p: Ins) -> tuple[str, Source, Source]:
-    """Return the kind and factors of a product of 16 or 24 bits; signs go with their operand."""
+    """Return the kind and factors of a product of 16 or 24 bits; extensions are folded into the operands."""
     order = (1, 0) if p in s.plan.swapped else (0, 1)
     if isinstance(p.attrs, Product24):
         kind = ("high " if p.attrs.high else "") + ("s24" if p.attrs.sign else "u24")
@@ -162,7 +162,7 @@ def _shl(s: TeslaSelection, dst: OperandReg, a: Source, count: int) -> None:
 
 # --- products of 32 bits by a constant -------------------------------------------------------------------------------
 def _narrower_first(i: Ins) -> tuple[IrValue, IrValue, int, int]:
-    """Return the factors, the one of 16 bits first if there is just one, and the upper bits of each that are 0."""
+    """Return the factors, one of 16 bits first if there is only one, and the number of zero upper bits of each."""
     a, b = i.args
     za, zb = upper_bits(a), upper_bits(b)
     return (b, a, zb, za) if zb >> 16 == 0xFFFF and za >> 16 != 0xFFFF else (a, b, za, zb)
@@ -250,7 +250,7 @@ def multiply_by_constant(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 # --- products of 32 bits ---------------------------------------------------------------------------------------------
 def narrow(bits: int) -> Callable[[TeslaSelection, Ins], bool]:
-    """Return a test that is true of factors that both fit into `bits` bits."""
+    """Return the condition that both factors fit into `bits` bits."""
     above = 0xFFFF_FFFF >> bits
     return lambda s, i: all(zeros >> bits == above for zeros in _narrower_first(i)[2:])
 
@@ -317,7 +317,7 @@ def multiply_high(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 @rule(MULHS)
 def multiply_high_signed(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Take from the unsigned one each factor where the other is negative."""
+    """Subtract, for each negative factor, the other one from the unsigned high product."""
     dst = s.result(i)
     value = _high(s, i)
     for a, b in ((i.args[0], i.args[1]), (i.args[1], i.args[0])):
@@ -349,7 +349,7 @@ def logic(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 @rule(NOT, folds=Folds.FIRST, guardable=True)
 def invert(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Invert in a move; operands in memory, and tests, need `xor` with all ones."""
+    """Emit an inversion as a move; operands in memory, and tests, need `xor` with all ones."""
     a = s.source(i, 0)
     ops = s.tested(i)
     if isinstance(a, MemoryReference) or "cdst" in ops:
@@ -393,13 +393,13 @@ def extend(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 @rule(ABS, folds=Folds.FIRST_WORD, guardable=True)
 def absolute(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Take the magnitude in a conversion."""
+    """Emit the magnitude as a conversion."""
     s.emit(hw.CVT, abs="abs", to="u32", dst=s.result(i), source="s32", src=s.source(i, 0))
 
 
 @rule(*_EXTREMES, folds=Folds.PAIR, guardable=True)
 def extreme(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Take the smaller or the larger."""
+    """Emit a minimum or maximum."""
     op, ty = _EXTREMES[i.op]
     a, b, _swapped = s.pair(i)
     if isinstance(a, PooledLiteral):
@@ -409,6 +409,6 @@ def extreme(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 @rule(SAD)
 def sum_of_difference(s: TeslaSelection, i: Ins, attrs: Signed) -> None:
-    """Add the magnitude of a difference."""
+    """Emit a sum of absolute difference."""
     a, b, c = (s.reg(v) for v in i.args)
     s.emit(hw.SAD, ty="s32" if attrs.s else "u32", dst=s.result(i), src1=a, src2=b, src3=c)

@@ -1,7 +1,7 @@
 """Literals that instructions cannot reach in the pool are put into registers first.
 
 Operands that are literals lie in c1[], of which an instruction reaches 128 words, and 64 where it reads half a word.
-`ld` reaches all of it, so what it loads may lie behind.
+`ld` reaches all of it, so literals it loads may lie beyond.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from isakit.compile.tesla import instructions as hw
 from isakit.compile.tesla.registers import GENERAL
 
 WORDS, HALVES = 96, 48
-"""Literals that stay where they are: less than instructions reach, for those that turn out to fit no immediate form."""
+"""Literals that stay in the pool: fewer than instructions reach, to leave room for those that fit no immediate form."""
 
 
 def move_literals_to_registers(m: MFunction, everything: bool = False) -> None:
-    """Move the less frequent literals, or all of them, to registers in front of the instructions that read them."""
+    """Move the less frequent literals, or all of them, to registers before the instructions that read them."""
     kept = set[tuple[int, bool]]() if everything else _frequent(m)
     for b in m.blocks:
         out: list[MIns] = []
@@ -36,13 +36,13 @@ def move_literals_to_registers(m: MFunction, everything: bool = False) -> None:
 
 
 def pooled(i: MIns, immediates: bool = True) -> list[str]:
-    """Return the names of operands that are literals in the pool; without `immediates`, of all that could be."""
+    """Return the names of operands that are literals in the pool; without `immediates`, of all that could be there."""
     immediate = i.op is hw.MOV_IMMEDIATE or (immediates and i.literal and i.guard is None)
     return [] if immediate else [name for name, o in i.ops.items() if type(o) is PooledLiteral]
 
 
 def _frequent(m: MFunction) -> set[tuple[int, bool]]:
-    """Return the literals that are read most often, as many as instructions reach."""
+    """Return the literals that are read most often, as many as instructions can reach."""
     counts: Counter[tuple[int, bool]] = Counter()
     for b in m.blocks:
         for i in b.ins:

@@ -11,7 +11,7 @@ from isakit.compile.tesla.registers import GENERAL
 
 
 class TeslaLocations(VariableLocations):
-    """The places of a kernel's variables: general registers, cells of memory, numbers."""
+    """The locations of a kernel's variables: general registers, memory cells, constants."""
 
     def cell(self, unit: Unit) -> Cell | None:
         v, n = unit
@@ -21,7 +21,7 @@ class TeslaLocations(VariableLocations):
         return KnownWords(tuple(p for v in _words(mark) for p in self._places(k, v)))
 
     def _places(self, k: Knowledge, v: IrValue) -> list[frozenset[Location]]:
-        """Return the places of the words of a value."""
+        """Return the locations of the words of a value."""
         if isinstance(v, Const):
             return [frozenset((v.value,))]
         memory: frozenset[Location] = frozenset()
@@ -67,7 +67,7 @@ def registers(m: MFunction, mark: Mark) -> list[VReg]:
 
 
 def _words(mark: Mark) -> list[IrValue]:
-    """Return the values of a mark that say where it is: an address has 32 bits."""
+    """Return the values of a mark that determine its location: an address has 32 bits."""
     return mark.values[:1] if mark.type.startswith(("ptr", "array", "shared")) else mark.values
 
 

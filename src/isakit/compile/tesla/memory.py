@@ -66,7 +66,7 @@ def step(s: TeslaSelection, i: Ins, attrs: AddressStep) -> None:
 
 
 def _near(s: TeslaSelection, v: IrValue, offset: int, reach: int) -> tuple[OperandReg | None, int]:
-    """Return a base and an offset within reach."""
+    """Return (base, offset) of an access with the offset within reach."""
     base = s.address(v)
     return (base, offset) if offset <= reach else (_moved(s, base, offset), 0)
 
@@ -78,7 +78,7 @@ def _moved(s: TeslaSelection, base: OperandReg | None, offset: int) -> OperandRe
 
 
 def _global(s: TeslaSelection, i: Ins, offset: int) -> MemoryReference:
-    """Return the place of an access to global memory, which has no offset."""
+    """Return the memory operand of an access to global memory, which has no offset."""
     base = s.register(i.args[0])
     if offset:
         t = s.temporary()
@@ -113,7 +113,7 @@ def load_of_shared(s: TeslaSelection, i: Ins, attrs: Load) -> None:
 
 
 def load_shared(s: TeslaSelection, dst: OperandReg, ty: str, base: OperandReg | None, offset: int) -> None:
-    """Load from shared memory: as a source where the offset is short, else by an instruction G80 does not have."""
+    """Emit a load from shared memory: as a source if the offset is short, else by an instruction that G80 lacks."""
     mode = "u8" if ty == "s8" else ty
     if offset > SHORT_REACH[mode] or offset % _SIZES[mode]:
         if s.chip.load_shared and offset % _SIZES[mode] == 0 and ty != "s8":
@@ -135,7 +135,7 @@ def load_local(s: TeslaSelection, i: Ins, attrs: Load) -> None:
 
 @rule(LD, when=goes_to("lock"))
 def load_locking(s: TeslaSelection, i: Ins, attrs: Load) -> None:
-    """Load from shared memory and take its lock, which the condition tells."""
+    """Emit a load from shared memory that acquires its lock; the condition register tells whether it did."""
     c = s.vreg(i.outs[1])
     c.true, c.false = "l", "geu"
     base, offset = _near(s, i.args[0], attrs.offset, 0xFFFC)
@@ -184,7 +184,7 @@ def store_local(s: TeslaSelection, i: Ins, attrs: Store) -> None:
 
 @rule(ST, when=goes_to("unlock"))
 def store_unlocking(s: TeslaSelection, i: Ins, attrs: Store) -> None:
-    """Store to shared memory and give its lock back."""
+    """Emit a store to shared memory that releases its lock."""
     value = s.register(i.args[1])
     s.emit(hw.ST_UNLOCK, ty="b32", dst=MemoryReference("s", s.address(i.args[0]), attrs.offset), src=value)
 
@@ -207,7 +207,7 @@ def atomic(s: TeslaSelection, i: Ins, attrs: Atomic) -> None:
 
 @rule(TEX)
 def texture(s: TeslaSelection, i: Ins, attrs: TextureAccess) -> None:
-    """Put coordinates where the texel will be, and ask for the words that are read."""
+    """Move coordinates to the registers of the texel, and sample only the components that are read."""
     used = sorted(s.words.get(i.out, set())) or [0]
     n = max(len(i.args), len(used))
     if attrs.texture not in s.f.textures:

@@ -1,4 +1,4 @@
-"""Rules for comparisons of integers, choices, copies, special registers and effects."""
+"""Rules for integer comparisons, selects, copies, special registers and effects."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from isakit.compile.tesla.selection import Source, TeslaSelection, literal, rule
 
 # --- conditions ------------------------------------------------------------------------------------------------------
 def of_halves(s: TeslaSelection, i: Ins) -> bool:
-    """Return whether a comparison is one of 16 bits."""
+    """Return whether a comparison is of 16-bit values."""
     return i in s.plan.narrow
 
 
@@ -72,19 +72,19 @@ def compare(s: TeslaSelection, i: Ins, attrs: Compare) -> None:
 
 
 def made_by_comparison(s: TeslaSelection, i: Ins) -> bool:
-    """Return whether a comparison has written the mask of its condition."""
+    """Return whether a comparison has produced the mask of its condition."""
     p = i.args[0]
     return p.ins is not None and p.ins.op in (CMP, CMPF, CMPD) and p.ins not in s.plan.skipped and s.masks.get(p) is i
 
 
 @rule(MASK, when=made_by_comparison, priority=1)
 def mask_of_comparison(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Emit nothing: the comparison has made the mask."""
+    """Emit nothing: the comparison has produced the mask."""
 
 
 @rule(MASK)
 def mask(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Take 0, and all ones under the condition."""
+    """Load 0, and all ones under the condition."""
     p, dst = i.args[0], s.result(i)
     if isinstance(p, Const):
         s.move(dst, PooledLiteral(-(p.value & 1)))
@@ -101,13 +101,13 @@ def _choice(s: TeslaSelection, i: Ins, k: int) -> Source:
 
 
 def of_an_operation(s: TeslaSelection, i: Ins) -> bool:
-    """Return whether one of the values is computed under the condition."""
+    """Return whether one of the values can be computed under the condition."""
     return i in s.plan.delayed
 
 
 @rule(SEL, when=of_an_operation, priority=1)
 def choose_operation(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Take the other value, and do the operation under the condition."""
+    """Move the other value, and execute the operation under the condition."""
     c, dst = s.vreg(i.args[0]), s.result(i)
     k, inner = s.plan.delayed[i]
     s.move(dst, _choice(s, i, 3 - k))
@@ -122,7 +122,7 @@ def choose_operation(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 def choose(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     """Move one value, and the other one under the condition.
 
-    The value that is a register of its own dying here is the better start: the copy of it disappears.
+    A value whose register dies here is moved first, because its copy can be coalesced.
     """
     c, dst = s.vreg(i.args[0]), s.result(i)
     first, second, test = 2, 1, c.true
@@ -147,7 +147,7 @@ def generic(s: TeslaSelection, i: Ins, _: Space) -> None:
 
 @rule(PACK, PACK4)
 def pack(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Copy words into neighbours."""
+    """Copy words into consecutive registers."""
     r = s.vreg(i.out)
     for k, v in enumerate(i.args):
         s.move(OperandReg(r, k), literal(v) if isinstance(v, Const) else s.reg(v))
@@ -155,7 +155,7 @@ def pack(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 @rule(WORD)
 def word(s: TeslaSelection, i: Ins, attrs: Word) -> None:
-    """Copy a word of a wider value; a texel has only those that are read."""
+    """Copy a word of a wider value; a texel has only the words that are read."""
     v, unit = i.args[0], attrs.i
     if v.ins is not None and v.ins.op is TEX:
         unit = sorted(s.words[v]).index(unit)
@@ -165,7 +165,7 @@ def word(s: TeslaSelection, i: Ins, attrs: Word) -> None:
 # --- special registers -----------------------------------------------------------------------------------------------
 @rule(TID)
 def tid(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Take $r0, where the kernel finds it."""
+    """Read $r0, where the kernel finds it."""
     r = s.vreg(i.out)
     r.fixed, r.color = True, 0
 
@@ -189,31 +189,31 @@ def address(s: TeslaSelection, i: Ins, attrs: Symbol) -> None:
 
 @rule(CLOCK, PHYSID)
 def special(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Read a special register."""
+    """Emit a read of a special register."""
     s.emit(hw.MOV_SPECIAL, dst=s.result(i), special=f"${i.op}")
 
 
 # --- effects ---------------------------------------------------------------------------------------------------------
 @rule(BAR)
 def barrier(s: TeslaSelection, i: Ins, attrs: Numbered) -> None:
-    """Count all threads in and wait for them."""
+    """Emit a barrier for all threads of the block."""
     s.emit(hw.BAR, barrier=FixedNumber(attrs.id), inc=True, wait=True, count=0xFFF)
 
 
 @rule(FENCE)
 def fence(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Need nothing: memory is accessed in the order of the program."""
+    """Emit nothing: memory is accessed in program order."""
 
 
 @rule(TRAP)
 def trap(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """End the launch."""
+    """Emit a trap, which ends the launch."""
     s.emit(hw.TRAP)
 
 
 @rule(BRKPT)
 def breakpoint_(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Stop for a debugger."""
+    """Emit a breakpoint for a debugger."""
     s.emit(hw.BRKPT)
 
 
@@ -225,7 +225,7 @@ def event(s: TeslaSelection, i: Ins, attrs: Numbered) -> None:
 
 @rule(VOTE)
 def vote(s: TeslaSelection, i: Ins, attrs: Vote) -> None:
-    """Ask all lanes for a condition."""
+    """Emit a vote of all lanes on a condition."""
     p = i.args[0]
     if isinstance(p, Const):
         c = s.m.vreg(CONDITION)

@@ -36,7 +36,7 @@ SHORT_REACH = {"b32": 0x7C, "u16": 0x3E, "s16": 0x3E, "u8": 0x1F}
 """The largest offset a source in shared memory can have. Source: [tesla] 2.4."""
 CONSTANT_REACH = 0x1FC
 FEW = 2
-"""A word of constant memory that is read so often is read by the instructions that need it."""
+"""Readers up to which a word of constant memory is folded into each instead of loaded once."""
 
 
 class Folds(Enum):
@@ -56,7 +56,7 @@ class Folds(Enum):
 
 
 class OperandFacts(NamedTuple):
-    """Capabilities of the instructions for an operation; `guardable`: one does it, so a condition can guard it."""
+    """Properties of the instructions for an operation; `guardable`: it is one instruction, which can be predicated."""
 
     folds: Folds
     guardable: bool
@@ -70,11 +70,11 @@ class FoldingPlan:
 
     Attributes:
         folded: (instruction, argument) whose value is an operand in memory.
-        skipped: instructions that all their readers have taken over.
-        swapped: instructions whose two operands change places.
-        fused: sums that take over the product given.
-        delayed: selections that do the operation given under their condition.
-        tested: comparisons with zero that the operation given does on the way.
+        skipped: instructions that are folded into all their readers.
+        swapped: instructions whose two operands are exchanged.
+        fused: sums to the product fused into them.
+        delayed: selects to the operation executed under their condition.
+        tested: comparisons with zero to the operation that tests its own result.
         narrow: comparisons of 16 bits, whose operands need not be extended.
     """
 
@@ -121,7 +121,7 @@ class FoldingPlan:
         return i
 
     def _fuse_product(self, i: Ins) -> None:
-        """Give a product of 16 bits with equal signs, or of 24 bits, to the sum that reads it."""
+        """Fuse a product of 16 bits with equal signs, or of 24 bits, into the sum that reads it."""
         if i.op is not ADD and i.op is not SUB:
             return
         for k in (1, 0):
@@ -134,7 +134,7 @@ class FoldingPlan:
                 return
 
     def _fuse_test(self, i: Ins) -> None:
-        """Give a comparison with 0 to the operation whose result is compared."""
+        """Fuse a comparison with 0 into the operation whose result is compared."""
         if i.op is not CMP or not isinstance(i.args[1], Const) or i.args[1].value or CMP.of(i).cond not in ("e", "lg"):
             return
         p = i.args[0].ins
@@ -145,7 +145,7 @@ class FoldingPlan:
             self.skipped.add(i)
 
     def _fuse_choice(self, i: Ins) -> None:
-        """Give an operation to the selection that reads it, to be done under the condition."""
+        """Fuse an operation into the select that reads it, to be executed under the condition."""
         if i.op is not SEL or i in self.skipped:
             return
         for k in (1, 2):
@@ -163,7 +163,7 @@ class FoldingPlan:
 
     # --- operands in memory -----------------------------------------------------------------------------------------
     def shared(self, v: IrValue, at: Ins) -> bool:
-        """Return whether the instruction that needs a value can read it from shared memory."""
+        """Return whether the instruction that reads a value can read it from shared memory."""
         i = v.ins
         if i is None:
             return False
@@ -204,7 +204,7 @@ class FoldingPlan:
             self.taken[v] = self.taken.get(v, 0) + 1
 
     def _operands(self, i: Ins, at: Ins) -> None:
-        """Choose the operands of an instruction that is executed where `at` stands."""
+        """Choose the operands of an instruction that is executed at the position of `at`."""
         if i in self.fused:
             self._fused_operands(i, at)
         elif i.op is CMP and self._compares_halves(i):
@@ -233,7 +233,7 @@ class FoldingPlan:
     def _compares_halves(self, i: Ins) -> bool:
         """Return whether a comparison is one of two values that were extended from 16 bits for it alone.
 
-        It makes no mask of 32 bits.
+        Such a comparison produces no mask of 32 bits.
         """
         if i.out in self.masked:
             return False
@@ -246,7 +246,7 @@ class FoldingPlan:
         return b.ins is not None and b.ins.op is extension and self.uses[b] == 1 and b.ins not in self.skipped
 
     def _pair(self, i: Ins, at: Ins, folds: Folds) -> None:
-        """Fold most operands, and put a register first where only one is constant."""
+        """Fold as many operands as possible; a register goes first if only one operand is constant."""
         best: tuple[int, bool, bool, bool] | None = None
         half = folds is Folds.HALVES
         for swap in (False, True) if folds in (Folds.PAIR, Folds.HALVES) else (False,):
@@ -314,7 +314,7 @@ class FoldingPlan:
 
 
 def _mode(v: IrValue) -> str:
-    """Return how a word of shared memory is read."""
+    """Return the mode in which a word of shared memory is read."""
     assert v.ins is not None
     return memory_type(v.ins)
 
@@ -325,4 +325,4 @@ _WIDTHS: dict[Folds, Callable[[Ins, str], bool]] = {
     Folds.FIRST_HALF: lambda i, mode: mode != "b32",
     Folds.CONVERTED: lambda i, mode: mode == "b32" and CVT.of(i).source in ("f32", "u32", "s32"),
 }
-"""Tests whether an operation of one operand can read it from shared memory as it lies there."""
+"""Folds of a single operand, to a test whether it can be read from shared memory in its mode."""

@@ -1,4 +1,4 @@
-"""The registers of Tesla chips, and what values are kept in."""
+"""The registers of Tesla chips, and the classes of values they hold."""
 
 from __future__ import annotations
 

@@ -36,8 +36,9 @@ Source = OperandReg | PooledLiteral | MemoryReference | Zero
 class TeslaSelection(Selection):
     """Selection for one function.
 
-    Attributes: `plan` (what is folded where), `masks` (condition to the mask that its comparison makes on the way),
-    `words` (the words of a wide value that are read), `into` (where the next result goes instead of its own register).
+    Attributes: `plan` (which operations are folded), `masks` (condition to the mask that its comparison also produces),
+    `words` (the words of a wide value that are read), `into` (the destination of the next result, instead of its own
+    register).
     """
 
     def __init__(self, f: Function, target: Target, chip: Chip, divergent: set[Block]) -> None:
@@ -59,7 +60,7 @@ class TeslaSelection(Selection):
         self.constants = {}
 
     def taken_over(self, i: Ins) -> bool:
-        """Return whether the plan has given an operation to its readers."""
+        """Return whether the plan has folded an operation into its readers."""
         return i in self.plan.skipped
 
     def copy(self, dst: VReg, src: VReg) -> None:
@@ -76,11 +77,11 @@ class TeslaSelection(Selection):
 
     # --- operands ---------------------------------------------------------------------------------------------------
     def reg(self, v: IrValue) -> OperandReg | Zero:
-        """Return a value in a register; 0 is the register that reads 0."""
+        """Return the register of a value; for 0, the register that reads 0."""
         return ZERO if isinstance(v, Const) and v.value == 0 else self.register(v)
 
     def register(self, v: IrValue) -> OperandReg:
-        """Return a value in a general register, a constant in one that has been loaded with it."""
+        """Return the general register of a value; constants are loaded first."""
         if isinstance(v, Const):
             got = self.constants.get(v.value)
             if got is None:
@@ -118,7 +119,7 @@ class TeslaSelection(Selection):
         return self.reg(v)
 
     def pair(self, i: Ins) -> tuple[Source, Source, bool]:
-        """Return the two operands in the order the plan wants, and whether they changed places."""
+        """Return the two operands in the order of the plan, and whether they were exchanged."""
         if i in self.plan.swapped:
             return self.source(i, 1), self.source(i, 0), True
         return self.source(i, 0), self.source(i, 1), False
@@ -128,7 +129,7 @@ class TeslaSelection(Selection):
         return self.reg(Const(a.value)) if isinstance(a, PooledLiteral) else a
 
     def memory(self, v: IrValue) -> MemoryReference:
-        """Return the operand that a folded load is."""
+        """Return the operand for a folded load."""
         i = v.ins
         assert i is not None
         if i.op is PARAM:
@@ -163,7 +164,7 @@ class TeslaSelection(Selection):
 
     # --- conditions -------------------------------------------------------------------------------------------------
     def tested(self, i: Ins) -> dict[str, OperandReg | str]:
-        """Return the operands for results of an instruction that may also, or only, tell whether its result is 0."""
+        """Return the operands for results of an instruction that may also, or only, test whether its result is 0."""
         t = self.plan.tested.get(i)
         if t is None:
             return {"dst": self.result(i)}
@@ -184,7 +185,7 @@ class TeslaSelection(Selection):
         self.emit(op, dst=dst, cdst=cdst, **ops)
 
     def move_under(self, c: VReg, test: str, dst: OperandReg, src: Source) -> None:
-        """Copy under a condition; a constant comes from the pool."""
+        """Emit a copy under a condition; a constant comes from the pool."""
         if isinstance(src, PooledLiteral):
             self.emit(hw.LD_C, dst=dst, ty="b32", src=MemoryReference("c1", None, src.value, "literal")).guard = c, test
             return
@@ -204,7 +205,7 @@ Emit = Callable[[TeslaSelection, Ins, A], None]
 
 
 class TeslaRules(Rules[TeslaSelection]):
-    """The selection rules for Tesla chips, and the operands that the instructions can have."""
+    """The selection rules for Tesla chips, and the operands that their instructions can fold."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -223,8 +224,8 @@ def rule(
 ) -> Callable[[Emit[A]], Emit[A]]:
     """Return the decorator that makes a function the rule for some operations.
 
-    `folds`: the operands that may lie in memory; `guardable`: one instruction does it, so that a selection can have it
-    done under its condition.
+    `folds`: the operands that may be in memory; `guardable`: one instruction does it, so that a select can execute it
+    under its condition.
     """
     for op in ops if folds is not Folds.NOTHING or guardable else ():
         RULES.facts[op] = OperandFacts(folds, guardable)

@@ -18,7 +18,7 @@ class TeslaTarget(Target):
     rules = rules.RULES
 
     def reload(self, v: VReg, holder: VReg | None, at: int, loc: Loc) -> list[MIns]:
-        """Load address and condition registers from a general one, general ones from local memory."""
+        """Return the loads of address and condition registers from a general one, of general ones from local memory."""
         if holder is None:
             return [MIns(hw.LD_L, {"ty": "b32", "dst": OperandReg(v, k), "src": _spilled(at, k)}, loc)
                     for k in range(v.size)]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Barriers, and what later chips compute at them. Source: PTX ISA manual, "Parallel Synchronization"."""
+"""Barriers, and the reductions that later chips perform at them. Source: PTX ISA manual, "Parallel Synchronization"."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ VOTES = PtxVariable("shared", "%votes", "u8", MOST_THREADS + 4, 4, unique="%vote
 
 
 def reduces(s: PtxStatement) -> bool:
-    """Return whether an instruction is a barrier that counts or joins predicates, and needs `VOTES`."""
+    """Return whether an instruction is a barrier that counts or combines predicates, and needs `VOTES`."""
     return s.opcode.startswith(("bar.", "barrier.")) and ".red" in s.opcode
 
 
@@ -47,7 +47,10 @@ class Barriers(MemoryInstructions):
         self.write(a[0], op(ADD, op(ADD, *bytes_of[:2]), op(ADD, *bytes_of[2:])), "u32")
 
     def do_bar_pred(self, m: Mods, a: Args) -> None:
-        """Join a predicate over the threads of a block, for any or for all: those that decide it write a word."""
+        """Combine a predicate over the threads of a block, by any or all.
+
+        Threads that decide the result write a word.
+        """
         *barrier, given = a[1:]
         number, op, at = self._barrier_number(tuple(barrier)), self.b.op, self._votes()
         p = self.predicate(given)

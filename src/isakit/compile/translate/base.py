@@ -58,18 +58,18 @@ HEADER = {"%ntid.x": 0x2, "%ntid.y": 0x4, "%ntid.z": 0x6, "%nctaid.x": 0x8, "%nc
 _SPECIAL = re.compile(
     r"%(nwarpid|nsmid|gridid|clock64|clock_hi|pm\d(_64)?|envreg\d+|globaltimer\w*|\w+_smem_size)(\.\w)?"
 )
-"""Special registers of PTX; other names that begin like them are registers that a text may declare."""
+"""Special registers of PTX; other names with these prefixes are ordinary registers."""
 
 _EXTENSIONS = {"u8": ZEXT8, "b8": ZEXT8, "s8": SEXT8, "u16": ZEXT16, "b16": ZEXT16, "f16": ZEXT16, "s16": SEXT16}
 
 
 MARKED = {**{t: t for t in ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64", "f16", "f32", "f64")},
           "b8": "u8", "b16": "u16", "b32": "u32", "b64": "u64"}  # fmt: skip
-"""Types of registers, as variables that are shown."""
+"""Types of registers, as the types of variables that debuggers show."""
 
 
 class Unsupported(PtxSyntaxError):
-    """Something of PTX that these chips or this compiler cannot do."""
+    """A feature of PTX that these chips or this compiler do not have."""
 
 
 class Base:
@@ -94,7 +94,7 @@ class Base:
 
     # --- errors -----------------------------------------------------------------------------------------------------
     def refuse(self, message: str, operand: Operand | None = None, notes: tuple[str, ...] = ()) -> Unsupported:
-        """Make the error that something is not supported, at an operand or at the instruction; the caller raises it."""
+        """Return the exception for an unsupported feature, at an operand or the instruction; the caller raises it."""
         assert self.at is not None
         pos = operand.pos if operand is not None else self.at.pos
         width = len(operand.text) if isinstance(operand, Name) else 1 if operand else len(self.at.opcode)
@@ -112,12 +112,12 @@ class Base:
         return got
 
     def fresh(self, kind: str = "r") -> int:
-        """Make a new variable."""
+        """Return the number of a new variable."""
         self.function.kinds.append(kind)
         return len(self.function.kinds) - 1
 
     def get(self, variable: int) -> IrValue:
-        """Return the value a variable has here."""
+        """Return the value a variable has at this point."""
         block = self.b.block
         got = block.env.get(variable)
         if got is None:
@@ -125,7 +125,7 @@ class Base:
         return got
 
     def put(self, variable: int, value: IrValue) -> None:
-        """Give a variable a value."""
+        """Set a variable."""
         self.b.block.env[variable] = value
         if variable in self.named:
             r = self.named[variable]
@@ -155,7 +155,7 @@ class Base:
         self.b.block.marks.append(Mark(line, name, type, values))
 
     def new_block(self) -> Block:
-        """Make a block that gets its place in the order later."""
+        """Return a new block that gets its position in the order later."""
         return self.function.make()
 
     def go(self, block: Block) -> None:
@@ -201,7 +201,7 @@ class Base:
         return self.get(self.variable((r.index,), "p"))
 
     def word(self, operand: Operand, ty: str) -> IrValue:
-        """Return a value of up to 32 bits; its upper bits mean nothing where the type is narrower."""
+        """Return a value of up to 32 bits; its upper bits are undefined if the type is narrower."""
         if isinstance(operand, Number):
             return Const(self.literal(operand, ty))
         if isinstance(operand, Name):
@@ -219,7 +219,7 @@ class Base:
         return Const(self.module.number_of(name.text)) if name.text in self.module.functions else None
 
     def _pointer_to(self, v: PtxVariable, name: Operand) -> Pair:
-        """Return the address of a variable as a number; one of constants may go where pointers to buffers go."""
+        """Return the address of a variable as a number; that of a constant may be used like a pointer to a buffer."""
         address = self.address_of(v, name)
         if v.space != "const":
             return address, Const(0)
@@ -432,7 +432,7 @@ class Base:
         self.put(self.variable((r.index,), "p"), value)
 
     def mark(self, s: PtxStatement) -> None:
-        """Attribute the operations made from now on to a statement."""
+        """Attribute the operations emitted from now on to a statement."""
         self.at = s
         file, line = s.loc or (0, 0)
         self.b.loc = self.b.block.loc = (self.module.source.line(s.pos), file, line)

@@ -13,7 +13,7 @@ Args = tuple[Operand, ...]
 
 SELECTORS = {"f4e": 0x6543_5432_4321_3210, "b4e": 0x0123_7012_6701_5670, "rc8": 0x3333_2222_1111_0000,
              "ecl": 0x3333_3222_3211_3210, "ecr": 0x3210_2210_1110_0000, "rc16": 0x3232_1010_3232_1010}  # fmt: skip
-"""Modes of `prmt`: the selectors of bytes for 0 to 3, 16 bits each from the lowest on."""
+"""Modes of `prmt`: the byte selectors for 0 to 3, 16 bits each, lowest first."""
 
 
 LOGIC = {"and": AND, "or": OR, "xor": XOR}
@@ -64,7 +64,7 @@ class BitInstructions(Base):
         return op(SHL, x[0], n), op(OR, near, op(SHL, x[0], op(SUB, n, Const(32))))
 
     def shift_right(self, x: Pair, n: IrValue, sign: bool) -> Pair:
-        """Shift a pair right."""
+        """Return a pair shifted right, with sign extension if `sign`."""
         op = self.b.op
         high = SAR if sign else SHR
         if isinstance(n, Const):
@@ -159,7 +159,7 @@ class BitInstructions(Base):
                 self.b.op(AND, self.word(length, "u32"), Const(0xFF)))  # fmt: skip
 
     def _field_end(self, position: IrValue, length: IrValue, last: int) -> IrValue:
-        """Return the highest bit of a field that is in the register: those beyond it are copies of its sign."""
+        """Return the highest bit of a field that is inside the register: bits beyond it are copies of its sign."""
         end = self.b.op(SUB, self.b.op(ADD, position, length), Const(1))
         return self.b.op(MINU, end, Const(last))
 

@@ -83,7 +83,7 @@ class Division(Base):
 
     # --- 64 bits: one bit at a time ---------------------------------------------------------------------------------
     def divide64(self, x: Pair, y: Pair, sign: bool, remainder: bool) -> Pair:
-        """Compute quotient or remainder of 64-bit numbers in a loop of 64 rounds."""
+        """Return the quotient or remainder of 64-bit numbers, computed in a loop of 64 iterations."""
         b, op = self.b, self.b.op
         if not sign and isinstance(y[0], Const) and isinstance(y[1], Const):
             v = y[0].value | y[1].value << 32

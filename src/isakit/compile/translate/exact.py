@@ -1,9 +1,9 @@
 """Quotients and roots that are rounded correctly, which the chips have no instruction for.
 
 f64 (gt200) refines an approximation of the reciprocal with fused products until one more step rounds correctly, and
-knows from the exact remainder which way other roundings go. f32 goes through f64 where there is one; elsewhere digits
-come from a division in integers, and the remainder says whether any are left.
-Source: Markstein, "IA-64 and Elementary Functions", 8 and 9, for the last step; PTX ISA manual for the special cases.
+decides the other rounding modes by the exact remainder. f32 goes through f64 where there is one; elsewhere digits come
+from an integer division, and the remainder is the sticky bit. Source: Markstein, "IA-64 and Elementary Functions", 8
+and 9, for the last step; PTX ISA manual for the special cases.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Exact(Base):
         return self.b.op(CVT(to="f64", source="f32"), x, kinds="d")
 
     def narrowed(self, x: IrValue, rnd: str) -> IrValue:
-        """Convert an f64 to f32, without denormals."""
+        """Convert an f64 to f32, flushing denormals."""
         v = self.b.op(CVT(to="f32", source="f64", rnd=rnd), x, kinds="r")
         return self.b.op(CVT(to="f32", source="f32", again=True), v, kinds="r")
 
@@ -101,9 +101,9 @@ class Exact(Base):
         return op(SEL, op(PAND, self._normal(ax), plain), exact, special)
 
     def _quotient_by_double(self, x: IrValue, y: IrValue, rnd: str) -> IrValue:
-        """Round twice, which is once: a quotient of f32 between two of them does not look like one in f64.
+        """Divide in f64 and round to f32: double rounding is harmless, as no f64 quotient of f32 is near a midpoint.
 
-        The exponents go around the arithmetic, which never leaves its range.
+        Exponents are handled apart from the arithmetic, which never leaves its range.
         """
         op = self.b.op
         unit = self._mantissa(y)
@@ -119,7 +119,7 @@ class Exact(Base):
         return self.narrowed(op(PACK, op(WORD(i=0), q), high), rnd)
 
     def _quotient_in_integers(self, x: IrValue, y: IrValue, rnd: str) -> IrValue:
-        """Compute 26 digits of the quotient of the mantissas in four steps; the remainder tells whether more follow."""
+        """Compute 26 bits of the quotient of the mantissas in four steps; the remainder is the sticky bit."""
         op = self.b.op
         mx = op(OR, op(AND, x, Const(0x7F_FFFF)), Const(0x80_0000))
         my = op(OR, op(AND, y, Const(0x7F_FFFF)), Const(0x80_0000))
@@ -143,9 +143,9 @@ class Exact(Base):
         return self._rounded(q, op(SEL, large, Const(4), Const(3)), e, op(XOR, x, y), rnd)
 
     def _rounded(self, q: IrValue, drop: IrValue, e: IrValue, sign: IrValue, rnd: str) -> IrValue:
-        """Round a number of 24 + `drop` digits to f32; the last digit says whether more follow, `e` is the exponent.
+        """Round a number of 24 + `drop` bits to f32; the last bit is sticky, `e` is the exponent.
 
-        One exponent below the normal ones a digit more is dropped: what rounds up to the smallest normal f32 does.
+        One exponent below the normal range one bit more is dropped, so that values round up to the smallest normal f32.
         """
         op = self.b.op
         drop = op(ADD, drop, self._bit(op(CMP(cond="e", ty="s32"), e, Const(0))))
@@ -195,7 +195,7 @@ class Exact(Base):
         return r
 
     def _root_in_integers(self, x: IrValue, rnd: str) -> IrValue:
-        """Compute 26 digits of the root: an estimate, and what its square lacks divided by twice the root."""
+        """Compute 26 bits of the root: an estimate, corrected by the remainder divided by twice the root."""
         op = self.b.op
         e = op(SHR, x, Const(23))
         odd = op(AND, e, Const(1))
@@ -219,9 +219,10 @@ class Exact(Base):
         return self._rounded(q, Const(3), e, Const(0), rnd)
 
     def round_once(self, p: IrValue, z: IrValue, rnd: str) -> IrValue:
-        """Add p and z as f32, for an exact product: rounding twice in one direction is rounding once.
+        """Return p + z, for an exact product p, rounded to f32 once.
 
-        There the f64 sum rounded to odd keeps enough to be rounded again.
+        A directed rounding may be applied twice; the other modes round the f64 sum to odd first, which keeps enough
+        bits.
         """
         op = self.b.op
         if rnd != "rn":
@@ -252,7 +253,7 @@ class Exact(Base):
         return zero, op(CMP(cond="ge", ty="u32"), high, Const(0x7FF0_0000))
 
     def _directed(self, q: Pair, rest: IrValue, sign: IrValue, rnd: str) -> tuple[Pair, Pair, IrValue]:
-        """Round a correctly rounded magnitude another way: (as asked for, downwards, 1 if inexact).
+        """Return a correctly rounded magnitude as (rounded in mode `rnd`, rounded down, 1 if inexact).
 
         `rest` is the exact remainder: negative where `q` is too large.
         """
@@ -311,7 +312,7 @@ class Exact(Base):
         return self._denormal((low, high), small, floor, inexact, shift, sign, rnd)
 
     def _largest(self, sign: IrValue, rnd: str) -> Pair:
-        """Return the value that a magnitude that is too large is rounded to."""
+        """Return the value that a magnitude above the range is rounded to."""
         op = self.b.op
         infinite: Pair = Const(0), Const(0x7FF0_0000)
         finite: Pair = Const(0xFFFF_FFFF), Const(0x7FEF_FFFF)
@@ -323,7 +324,7 @@ class Exact(Base):
     def _denormal(
         self, result: Pair, small: IrValue, floor: Pair, inexact: IrValue, shift: IrValue, sign: IrValue, rnd: str
     ) -> IrValue:
-        """Return the result; where it is `small`, its digits shifted down and rounded in a block of its own."""
+        """Return the result; if `small`, its mantissa is shifted down and rounded in a block of its own."""
         b, op = self.b, self.b.op
         slots = [self.fresh() for _ in range(7)]
         for slot, v in zip(slots, (*result, *floor, inexact, shift, sign), strict=True):
@@ -382,7 +383,7 @@ class Exact(Base):
             op(OR, op(AND, hx, Const(SIGN)), zero), Const(0)))  # fmt: skip
 
     def _even(self, x: IrValue) -> Pair:
-        """Return (the mantissa times 2 where the exponent is odd, half of the rest of the exponent)."""
+        """Return (the mantissa, doubled if the exponent is odd; half of the remaining exponent)."""
         op = self.b.op
         m, e = self._parts(x)
         e = op(SUB, e, Const(1023))

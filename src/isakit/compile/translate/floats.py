@@ -1,6 +1,6 @@
 """Floating point and conversions. Source: PTX ISA manual, "Floating Point", "Data Movement"; [tesla] 5, 6.
 
-These chips flush f32 denormals whatever the spelling says, and their f32 `mad` truncates the product.
+These chips flush f32 denormals regardless of `.ftz`, and their f32 `mad` truncates the product.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ class Floats(Exact):
 
     # --- reciprocals, roots, transcendentals ------------------------------------------------------------------------
     def _approximate(self, m: Mods) -> bool:
-        """Return whether an approximation is asked for; PTX before 1.4 asks for one where it says nothing."""
+        """Return whether an approximation is requested; PTX before 1.4 requests one by default."""
         how = m.get("approx", "")
         if how == "approx" or (not how and (self.old or self.demoted)):
             return True
@@ -235,7 +235,7 @@ class Floats(Exact):
         return False
 
     def _how(self, m: Mods) -> str:
-        """Return the rounding of an exact operation."""
+        """Return the rounding mode of an exact operation."""
         return m["approx"] if m.get("approx") in ROUNDINGS else "rn"
 
     def _finish(self, m: Mods, operand: Operand, v: IrValue) -> None:
@@ -429,7 +429,7 @@ class Floats(Exact):
             self.write(a[0], v, written, loose=True)
 
     def _wide_to_float(self, source: str, rnd: str, a: Args) -> IrValue:
-        """Convert a 64-bit integer to f32 without 64-bit conversions: its top 32 bits, odd if any bit is lost."""
+        """Convert a 64-bit integer to f32 without 64-bit conversions: its top 32 bits, the lowest sticky."""
         op = self.b.op
         if rnd not in ("rn", "rz"):
             raise self.refuse(f"conversions of 64-bit integers with .{rnd} need a chip with double precision")
@@ -471,9 +471,9 @@ class Floats(Exact):
         self.write(a[0], v, to, loose=True)
 
     def _float_to_wide(self, x: IrValue, to: str, rnd: str) -> Pair:
-        """Convert f32 to a 64-bit integer without 64-bit conversions, with the results those of gt200 have.
+        """Convert f32 to a 64-bit integer without 64-bit conversions, with the same results as those of gt200.
 
-        What does not fit is the nearest that does, NaN is 2^63.
+        Values out of range are clamped, NaN is 2^63.
         """
         op = self.b.op
         whole = op(CVT(to="f32", source="f32", rnd=rnd), x, kinds="r")

@@ -37,7 +37,7 @@ from isakit.errors import DefinitionError, did_you_mean
 Mods = dict[str, str]
 Args = tuple[Operand, ...]
 MAX_CALLS = 4096
-"""Calls inlined into one kernel: what is larger is refused before it fills the memory of the host."""
+"""Calls inlined into one kernel at most: larger kernels are refused before they exhaust the host's memory."""
 _HEAP = "kernels have a heap from sm_20 on; pass memory of cudaMalloc to the kernel"
 _LACKING = {
     **dict.fromkeys(("malloc", "free", "_Znwm", "_Znam", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm"), _HEAP),
@@ -50,11 +50,11 @@ _LACKING = {
     "__isakit_lacks_random_poisson": "how cuRAND makes Poisson's numbers is not published; use curand_uniform",
     "__isakit_lacks_random_generator": "of cuRAND's generators there is XORWOW in kernels; use curandStateXORWOW_t",
 }
-"""Messages for calls of what only later chips have; our headers call some of it by these names."""
+"""Messages for calls of functions that only later chips have; our headers declare some of them under these names."""
 
 
 _ENDS = ("exit", "ret")
-"""Instructions that end a function, which are not translated by a method of their own."""
+"""Instructions that end a function, which have no translating method of their own."""
 
 
 class Translator(Integer, Floats, Barriers):
@@ -97,7 +97,7 @@ class Translator(Integer, Floats, Barriers):
 
     # --- synchronisation --------------------------------------------------------------------------------------------
     def do_membar(self, m: Mods, a: Args) -> None:
-        """Keep the order: memory is accessed in that of the program."""
+        """Emit nothing: memory is accessed in program order."""
         self.b.emit(FENCE, [], "")
         self.b.shared = {}
 
@@ -129,11 +129,11 @@ class Translator(Integer, Floats, Barriers):
         self.b.emit(PMEVENT(id=int(a[0].value)), [], "")
 
     def do_nanosleep(self, m: Mods, a: Args) -> None:
-        """Leave sleeping out: it is a hint."""
+        """Emit nothing: sleeping is a hint."""
 
     # --- control ----------------------------------------------------------------------------------------------------
     def label(self, operand: Operand) -> Block:
-        """Return the block a label stands before."""
+        """Return the block that begins at a label."""
         if isinstance(operand, Name):
             got = self.labels.get((self.frame, operand.text))
             if got is not None:
@@ -192,7 +192,7 @@ class Translator(Integer, Floats, Barriers):
         self._inline(callee, name, given, results)
 
     def _call_through(self, pointer: Name, given: Args, results: Args) -> None:
-        """Call whichever function a pointer means: its number is compared with that of each it may be."""
+        """Call the function that a pointer means: its number is compared with that of each candidate."""
         shape = [_bytes_of(o) for o in (*given, *results)]
         possible = [
             f for f in taken_functions(self.module)
@@ -245,7 +245,7 @@ class Translator(Integer, Floats, Barriers):
             self._copy(p, inner, v, frame, False)
 
     def _keep(self, callee: PtxFunction, frame: int) -> None:
-        """Put parameters whose address is taken into local memory. One place each will do: nothing calls itself."""
+        """Put parameters whose address is taken into local memory. One slot each is enough: there is no recursion."""
         taken: set[str] = set()
         for item in callee.body:
             if isinstance(item, PtxStatement) and item.opcode.split(".")[0] not in ("call", "ld", "st"):
@@ -308,7 +308,7 @@ class Translator(Integer, Floats, Barriers):
         return f
 
     def body(self, entry: PtxFunction) -> None:
-        """Translate the statements of a kernel or of a function that is inlined."""
+        """Translate the statements of a kernel or of an inlined function."""
         frame = self.frame
         for item in entry.body:
             if isinstance(item, Label):
@@ -341,14 +341,14 @@ class Translator(Integer, Floats, Barriers):
             self.go(self.new_block())
 
     def leave(self) -> None:
-        """End the block: go behind the call that was inlined, or exit the kernel."""
+        """End the block: jump behind the inlined call, or exit the kernel."""
         if self.frame and self.returns:
             self.b.block.term = ("jump", self.returns[-1])
         else:
             self.b.block.term = ("exit",)
 
     def statement(self, s: PtxStatement) -> bool:
-        """Translate an instruction; whether the next one can follow it."""
+        """Translate an instruction; return whether control can reach the next one."""
         got = grammar.match(s.opcode)
         if got is None:
             raise self._unknown(s)
@@ -438,7 +438,7 @@ def taken_functions(module: PtxModule) -> list[PtxFunction]:
 
 
 def used_variables(entry: PtxFunction, module: PtxModule) -> list[PtxVariable]:
-    """Return variables of shared and local memory that the statements of a function, and of those it calls, name."""
+    """Return the shared and local variables that a function, and the functions it calls, name."""
     out: dict[str, PtxVariable] = {}
     seen: set[str] = set()
     work = [entry]
@@ -475,7 +475,7 @@ def used_variables(entry: PtxFunction, module: PtxModule) -> list[PtxVariable]:
 
 
 def named_registers(entry: PtxFunction) -> dict[int, PtxRegister]:
-    """Return the registers that the statements of a function name, by their index."""
+    """Return the registers that a function names, by their index."""
     out: dict[int, PtxRegister] = {}
 
     def visit(o: object) -> None:
@@ -505,7 +505,7 @@ def translate(
 ) -> Function:
     """Translate a kernel to operations on variables; `named`: mark the values of its registers.
 
-    Raises PtxSyntaxError for what is wrong or not supported.
+    Raises PtxSyntaxError for mistakes and unsupported features.
     """
     layout.place(used_variables(entry, module))
     t = Translator(module, entry, chip, layout)

@@ -55,7 +55,7 @@ class Integer(Division, BitInstructions):
     """Arithmetic, comparison and selection."""
 
     def binary(self, op: PlainOp, m: Mods, a: Args) -> None:
-        """Translate an operation whose low bits depend on low bits only."""
+        """Translate an operation whose low bits depend only on low bits of its operands."""
         ty = m["int"]
         self.write(a[0], self.b.op(op, self.word(a[1], ty), self.word(a[2], ty)), ty)
 
@@ -125,7 +125,7 @@ class Integer(Division, BitInstructions):
         keep: bool = True,
         borrows: bool = False,
     ) -> None:
-        """Translate a link of a sum with carry; `keep` says whether its own carry is for a later link."""
+        """Translate a link of a carry chain; `keep` says whether a later link needs its carry."""
         out: list[IrValue] = []
         flag = None
         for p, q in zip(x, y, strict=True):
@@ -171,7 +171,7 @@ class Integer(Division, BitInstructions):
             self.write(operand, product, ty[0] + "32" if part == "wide" else ty)
 
     def product(self, ty: str, part: str, a: Operand, b: Operand) -> IrValue | Pair:
-        """Return the part of a product that is asked for."""
+        """Return the requested part of a product."""
         sign = ty[0] == "s"
         if ty in ("u16", "s16"):
             full = self.b.op(MUL16(s1=sign, s2=sign), self.word(a, ty), self.word(b, ty))

@@ -50,10 +50,10 @@ Args = tuple[Operand, ...]
 
 
 COORDINATES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 2, "a2d": 3, "cube": 3}
-"""Elements of the vector of coordinates that count; arrays have the layer in front."""
+"""Elements of the coordinate vector that are used; arrays have the layer first."""
 _ATOMIC = {"add": ADD, "and": AND, "or": OR, "xor": XOR, "mins": MINS, "minu": MINU, "maxs": MAXS, "maxu": MAXU}
 SIZE_QUERIES = {"width": 0, "height": 1, "depth": 2}
-"""The component of the answer of `texsize`, by the size that is asked for."""
+"""The component of the result of `texsize`, by the queried size."""
 
 
 class MemoryAddress(NamedTuple):
@@ -68,7 +68,7 @@ class MemoryAddress(NamedTuple):
     tag: IrValue | None = None
 
     def plus(self, more: int) -> MemoryAddress:
-        """Return the place `more` bytes further on."""
+        """Return the address `more` bytes further on."""
         return self._replace(offset=self.offset + more)
 
 
@@ -155,7 +155,7 @@ class MemoryInstructions(Base):
     def _load_words(self, items: tuple[Operand, ...], ty: str, place: MemoryAddress, m: Mods, result: str) -> None:
         """Load elements of up to 32 bits into registers of type `result`.
 
-        A vector of demoted f64 is one of f32, as NVIDIA's compiler has it; a single one leaves half of its room unused.
+        A vector of demoted f64 is one of f32, as in NVIDIA's code; a single one leaves half of its 8 bytes unused.
         """
         count, space = len(items), place.space
         at = "b32" if SIZES[ty] == 4 else "u" + ty[1:] if ty[0] in "bf" else ty
@@ -171,7 +171,7 @@ class MemoryInstructions(Base):
             self.write(item, v, result, loose=True)
 
     def _packed(self, ty: str, place: MemoryAddress, count: int, m: Mods) -> list[IrValue]:
-        """Load elements smaller than a word in one load and take them apart."""
+        """Load elements smaller than a word in one load and extract them."""
         op, bits = self.b.op, 8 * SIZES[ty]
         if count * bits == 64:
             v = self._load(place, "b64", "d", m)
@@ -341,7 +341,7 @@ class MemoryInstructions(Base):
 
     # --- addresses of spaces ----------------------------------------------------------------------------------------
     def do_cvta(self, m: Mods, a: Args) -> None:
-        """Convert to a generic address: the address in its space, the number of the space above it if there is room."""
+        """Convert to a generic address: that in its space, with the space's tag in the upper word if there is one."""
         wide, space = m["addr"] == "u64", m["ptr"]
         v = self.pair(a[1])[0] if wide else self.word(a[1], "u32")
         generic = v if m["to"] else self.b.emit(GENERIC(space=space), [v], "r").out
@@ -410,7 +410,7 @@ class MemoryInstructions(Base):
                 self.write(result, old, ty)
 
     def _apply(self, op: str, ty: str, old: IrValue, values: list[IrValue]) -> IrValue:
-        """Return the new value of a word after an atomic operation."""
+        """Return the new value of a word by an atomic operation."""
         b, v = self.b.op, values[0]
         if op == "cas":
             return b(SEL, b(CMP(cond="e", ty="u32"), old, v), values[1], old)
@@ -452,7 +452,7 @@ class MemoryInstructions(Base):
         return self.get(result)
 
     def _swapped(self, base: IrValue, offset: int, space: str, change: Callable[[IrValue], IrValue]) -> IrValue:
-        """Change a word of global memory by compare and swap."""
+        """Update a word of global memory in a compare-and-swap loop."""
         keep, seen = self.fresh(), self.fresh()
         b = self.b
         self.put(keep, base)

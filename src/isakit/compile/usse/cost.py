@@ -1,4 +1,4 @@
-"""Cost of a shader, as far as it can be known: instructions on its ways, texture reads, registers, and reasons.
+"""Cost of a shader, as far as it can be known statically: instructions on its paths, texture reads, registers.
 
 How many cycles an instruction takes is in no public source, so that issues are counted: an instruction that repeats
 counts as often as it executes.
@@ -22,7 +22,7 @@ _MOVES = ("vmov.", "vpck.", "or.u32", "limm.", "smp", "ldr.", "wdf", "kill", "br
 
 
 def cost_of(shader: Shader) -> ShaderCost:
-    """Return the cost of a shader; lines of notes are known where its programs have line tables."""
+    """Return the cost of a shader; its notes have lines where its programs have line tables."""
     program, gxp = shader.primary, shader.file
     least, most = _issues(control_flow(program))
     floats = [i for i in program if not i.mnemonic.startswith(_MOVES)]
@@ -47,7 +47,7 @@ def cost_of(shader: Shader) -> ShaderCost:
 
 
 def _at_lines(found: list[Instruction], lines: LineTable | None, message: str) -> list[CostNote]:
-    """Return a note for each line that instructions come from, in the order of the lines."""
+    """Return a note for each source line of the given instructions, in the order of the lines."""
     rows = {where.line if (where := lines.at(i.address) if lines else None) else 0 for i in found}
     return [CostNote(line, message) for line in sorted(rows)]
 
@@ -60,7 +60,7 @@ def _weight(i: Instruction) -> int:
 
 
 def _issues(flow: ControlFlow) -> tuple[int, int | None]:
-    """Return the instructions on the shortest and on the longest way; None where a block comes again."""
+    """Return the instructions on the shortest and on the longest path; None for the latter if a block repeats."""
     weights = [sum(map(_weight, b.instructions)) for b in flow.blocks]
     after = [[e.target for e in edges] for edges in flow.successors]
     least: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Compiles the form of a shader to a shader file: what happens in which order."""
+"""Compiles the IR of a shader to a shader file: the order of all stages."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ Pass = Callable[[Function], None]
 
 
 def meet_marks_for_debuggers(f: Function) -> None:
-    """Let variables of a debug build have values where ways meet, too."""
+    """Give variables of a debug build values at merges as well."""
     if f.debugged:
         meet_marks(f)
 
@@ -76,7 +76,7 @@ EARLY: tuple[Pass, ...] = (
 )
 """The first passes, in this order."""
 JOINED: tuple[Pass, ...] = (sink_joins, eliminate_common_subexpressions, eliminate_dead_code)
-"""The passes after what is known of the precision, in this order."""
+"""The passes after precision has been settled, in this order."""
 LATE: tuple[Pass, ...] = (
     extend_dot_products,
     fuse_products,
@@ -91,7 +91,7 @@ LATE: tuple[Pass, ...] = (
 
 
 def _given(v: IrValue) -> tuple[str, int] | None:
-    """Return the registers of an input and their number; uniforms are in none of the program's own."""
+    """Return the registers of an input and their number; uniforms occupy none of the program's own."""
     if v.ins is None or v.ins.op not in (INPUT, UNIFORM):
         return None
     return (INPUT.of(v.ins).name, words(v.kind)) if v.ins.op is INPUT else ("", 0)
@@ -108,7 +108,7 @@ def lower_pressure(f: Function) -> None:
 
 
 def compute_again(*ops: AnyOp, near: int) -> Pass:
-    """Return the pass that computes some results again where they are read late, and orders everything anew."""
+    """Return the pass that rematerializes results that are read late, and reorders everything."""
 
     def run(f: Function) -> None:
         recompute(f, (*ops, *CHEAP), LAZY, near)
@@ -119,26 +119,27 @@ def compute_again(*ops: AnyOp, near: int) -> Pass:
 
 
 CHEAP = (VADD, VMUL, VMAD, VMIN, VMAX, VCVT, VSUBFLOOR, VCMP, UNIFORM_AT)
-"""Operations of one instruction."""
+"""Operations that cost one instruction."""
 REMEDIES: tuple[Pass, ...] = (
     lower_pressure,
     compute_again(near=12),
     compute_again(SAMPLE, near=12),
     compute_again(SAMPLE, near=3),
 )
-"""The passes for a program that needs more registers than there are, tried one after the other."""
+"""Remedies for a program that needs more registers than there are, tried one after the other."""
 HOPELESS = 3
-"""Factor from live registers to those there are above which nothing is computed again: it could not help enough."""
+"""Ratio of live to existing registers above which rematerialization is not tried: it could not help enough."""
 ROUNDS = 40
 PATIENCE = (1 << 30, 16, 4, 0)
-"""For how many operations a copy of an operand may wait for its next reader, until everything finds a register."""
+"""Distances, in operations, over which a copy of an operand is kept for its next reader: tried until all registers
+fit."""
 __all__ = ["EARLY", "JOINED", "LATE", "ProgramCode", "compile_program", "optimized", "rules"]
 
 
 class RegisterPressureError(Exception):
     """A program needs more registers than there are, in any order that was tried.
 
-    Attributes: `loc` (where most registers are live), `needed` (how many), `there` (how many there are).
+    Attributes: `loc` (where most registers are live), `needed` (how many), `there` (how many exist).
     """
 
     def __init__(self, needed: int, there: int, loc: Loc) -> None:
@@ -149,7 +150,7 @@ class RegisterPressureError(Exception):
 
 
 def _pressure(m: MFunction, registers: Registers) -> RegisterPressureError:
-    """Return the error that says where most registers are live."""
+    """Return the error for the point where most registers are live."""
     live = BlockLiveness(m)
     most: tuple[int, Loc] = 0, NOWHERE
     for b in m.blocks:
@@ -163,7 +164,7 @@ def _pressure(m: MFunction, registers: Registers) -> RegisterPressureError:
 
 @dataclass
 class ProgramCode:
-    """Machine code of a program before its registers sa are placed."""
+    """Machine code of a program before its secondary-attribute registers (sa) are assigned."""
 
     m: MFunction
     registers: Registers
@@ -171,11 +172,11 @@ class ProgramCode:
     selection: UsseSelection
 
     def text(self, literals: int, once: int = 0) -> CodeText:
-        """Return the assembly, for literals from a register sa on, and what is computed once from another one on."""
+        """Return the assembly, given the first registers sa of literals and of values computed once per draw."""
         return Emitter(self.m, self.registers, literals, once).run()
 
     def locations(self, code: CodeText, addresses: Mapping[int, int], once: int = 0) -> UsseLocations:
-        """Return the places of variables; `addresses` are those of the instructions of the text, by number."""
+        """Return the locations of variables; `addresses` are those of the instructions of the text, by number."""
         s = self.selection
         at = {i: addresses[n] for i, n in code.numbers.items()}
         homes = {of: home for mark in self.m.marks for v in mark.values for of, home in s.homes(v)}
@@ -184,7 +185,7 @@ class ProgramCode:
 
 
 def optimized(f: Function, passes: tuple[Pass, ...] = EARLY + LATE) -> Function:
-    """Bring a function into the form that selection takes."""
+    """Return a function in the form that selection takes."""
     for step in passes:
         step(f)
     return f
@@ -193,10 +194,10 @@ def optimized(f: Function, passes: tuple[Pass, ...] = EARLY + LATE) -> Function:
 def compile_program(
     f: Function, plan: ProgramPlan, registers: Registers, literals: LiteralPool, evicted: set[IrValue] | None = None
 ) -> ProgramCode:
-    """Return the code of a function whose values are defined once.
+    """Return the code of a function in SSA form.
 
-    What needs too many registers gets another order of operations, and computes some results twice; no
-    register is spilled, because no known file describes memory for that. Raises RegisterPressureError.
+    If it needs too many registers, operations are reordered and results rematerialized; no register is spilled, because
+    no known file describes memory for that. Raises RegisterPressureError.
     """
     evicted = set[IrValue]() if evicted is None else evicted
     verify(f, "all passes")
@@ -215,10 +216,10 @@ def compile_program(
 def _attempt(
     f: Function, plan: ProgramPlan, registers: Registers, literals: LiteralPool, evicted: set[IrValue]
 ) -> ProgramCode:
-    """Return the code of a function in the order that its operations have.
+    """Return the code of a function in the present order of its operations.
 
-    Wide values that find no internal register live in pairs of others: then everything is selected again, since other
-    instructions read and write them; `evicted` remembers which, for another time. Raises RegisterPressureError.
+    Wide values that get no internal register live in pairs of others: then everything is selected again, since other
+    instructions read and write them; `evicted` collects them for later attempts. Raises RegisterPressureError.
     """
     if f.debugged:  # the internal registers are too few to keep variables in
         evicted |= {v for b in f.blocks for mark in b.marks for v in mark.values}
@@ -262,7 +263,7 @@ def _attempt(
 
 
 def _end_once(m: MFunction) -> None:
-    """Lay the block that ends the program out last: nothing follows it, and all ways out lead there."""
+    """Move the block that ends the program to the end: nothing follows it, and all exits lead there."""
     ends = [b for b in m.blocks if not b.succs]
     if len(ends) > 1:
         end = m.made()
@@ -274,10 +275,7 @@ def _end_once(m: MFunction) -> None:
 
 
 def _check_defined(m: MFunction) -> None:
-    """Refuse code that reads a register nothing has written: a fault of a rule, which would be a wrong value.
-
-    Raises DefinitionError.
-    """
+    """Raise DefinitionError for code that reads an unwritten register: a bug in a rule that would give wrong values."""
     live = BlockLiveness(m)
     lost = {v for v, _ in (live.owner[u] for u in live.entering(m.blocks[0])) if not v.fixed}
     if lost:
@@ -285,10 +283,11 @@ def _check_defined(m: MFunction) -> None:
 
 
 def _crowded(m: MFunction, target: UsseTarget, s: UsseSelection) -> set[IrValue] | None:
-    """Return wide values that have to leave the internal registers so that the others fit; none if all do.
+    """Return wide values to evict from the internal registers so that the others fit; none if all do.
 
-    Of those that are in the way of one that finds no register it is the one that is read least for the room it takes.
-    Returns None where no value is in the way, but only copies.
+    Among the values that interfere with one without a register, it is the one with the fewest reads per value it
+    interferes with.
+    Returns None if only copies interfere.
     """
     attempt = Allocation(m, target, target.general.count, INTERNAL.file)
     attempt.merge()

@@ -1,4 +1,4 @@
-"""Text of machine instructions whose registers are known: the assembler makes words of it, by the records."""
+"""Text of machine instructions with assigned registers, which the assembler encodes by the records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Operand = OperandReg | FixedView
 class CodeText:
     """A program as assembly.
 
-    Attributes: `lines` (a text for each instruction), `places` (where each comes from), `kills` (numbers of the
+    Attributes: `lines` (the text of each instruction), `places` (the origin of each), `kills` (numbers of the
     instructions that discard), `starts` (number of the first instruction of every block, in order), `numbers` (of the
     instructions, those of the branches in `endings` too).
     """
@@ -36,7 +36,7 @@ class CodeText:
 class Emitter:
     """Writes the instructions of a program.
 
-    `literals` and `once` are the registers sa of the first word of the pool, and of what is computed once.
+    `literals` and `once` are the registers sa of the first word of the pool, and of the values computed once.
     """
 
     def __init__(self, m: MFunction, registers: Registers, literals: int, once: int = 0) -> None:
@@ -44,7 +44,7 @@ class Emitter:
         self.starts = {"literal": literals, "once": once}
 
     def run(self) -> CodeText:
-        """Write everything, with branches by their distance."""
+        """Write all instructions; branches are relative."""
         out = CodeText()
         branches: list[tuple[int, str, MBlock]] = []
         starts: dict[MBlock, int] = {}
@@ -87,11 +87,11 @@ class Emitter:
 
     # --- one instruction --------------------------------------------------------------------------------------------
     def guard(self, guard: tuple[VReg, str] | None) -> str:
-        """Return the predicate in front of an instruction."""
+        """Return the predicate before an instruction."""
         return f"{guard[1]}p{guard[0].color} " if guard is not None else ""
 
     def text(self, i: MIns) -> str:
-        """Return an instruction."""
+        """Return the text of an instruction."""
         op = i.op
         assert isinstance(op, hw.UsseOp)
         guard = self.guard(i.guard)
@@ -127,7 +127,7 @@ class Emitter:
         return f"{guard}{op.mnemonic} {dst} {sources}" + (f" {op.tail}" if op.tail else "")
 
     def _destination(self, r: OperandReg, op: hw.UsseOp) -> tuple[tuple[int, ...], str]:
-        """Return the channels that the elements of a result are, and the operand."""
+        """Return (channels that the elements of a result occupy, the operand)."""
         view: View = r.view
         color = r.v.color
         assert color is not None
@@ -188,7 +188,7 @@ class Emitter:
         raise AssertionError(f"{i}: no common channel")
 
     def word(self, o: Operand, i: MIns | None = None) -> str:
-        """Return an operand that is one register, or an immediate number."""
+        """Return the text of an operand that is one register, or an immediate."""
         if isinstance(o, OperandReg):
             assert o.v.color is not None
             return self.registers.name(o.v.cls, o.v.color + o.unit)
@@ -202,7 +202,7 @@ class Emitter:
         return f"sa{o.base.number + self.starts.get(o.base.bank, 0)}"
 
     def pair(self, o: OperandReg) -> str:
-        """Return registers by the first of them."""
+        """Return the text of an operand that is named by its first register."""
         return self.word(o)
 
 
@@ -221,7 +221,7 @@ _DOT = re.compile(
 
 
 def _repeated_dot(before: str, line: str) -> str | None:
-    """Return a dot product, and the one with the next four registers into the next channel, as one; None if not that.
+    """Return a dot product and one of the next four registers into the next channel as one repeated one, else None.
 
     Outside of the internal registers channels z and w are the next pair of registers.
     """
@@ -237,7 +237,7 @@ def _repeated_dot(before: str, line: str) -> str | None:
 
 
 def _repeated(before: str, line: str) -> str | None:
-    """Return a copy of pairs of registers and the copy of the next pairs after it as one, None if they are not that."""
+    """Return a copy of a register pair, and the copy of the next pair after it, as one repeated one, else None."""
     a, b = _MOVE.fullmatch(before), _MOVE.fullmatch(line)
     if a is None or b is None or b[5] or a[1] == "i" or a[3] == "i":
         return None

@@ -1,6 +1,6 @@
-"""Short blocks of shaders under a predicate, where registers are known.
+"""If-conversion of short blocks of shaders, after register allocation.
 
-A branch costs as much as an instruction, and a program without one is not run pixel by pixel.
+A branch costs as much as an instruction, and a program without branches need not be run pixel by pixel.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from isakit.compile.lower.guards import IfConversion
 from isakit.compile.usse import instructions as hw
 
 SHORT = 6
-"""Instructions of both sides of a branch that are rather executed under a predicate."""
+"""Instructions on both sides of a branch together up to which they are predicated."""
 _OF_NEIGHBOURS = (*hw.DSX.values(), *hw.DSY.values(), hw.SAMPLE)
-"""Operations that read what other pixels have."""
+"""Operations that read values of neighbouring pixels."""
 
 
 class _UsseGuards(IfConversion):
@@ -32,5 +32,5 @@ class _UsseGuards(IfConversion):
 
 
 def convert_ifs_to_guards(m: MFunction) -> None:
-    """Execute blocks of a few instructions under the predicate of the branch around them."""
+    """Predicate blocks of a few instructions with the predicate of the branch around them."""
     _UsseGuards(m).run()

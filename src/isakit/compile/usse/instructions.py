@@ -1,4 +1,4 @@
-"""The machine instructions that are selected for the USSE: one row each, with what its operands reach.
+"""The machine instructions that are selected for the USSE: one row each, with the reach of its operands.
 
 Source: [usse] 2.6 and its tables of swizzles.
 """
@@ -13,18 +13,18 @@ from isakit.compile.lower.form import MachineOp
 
 Table = tuple[str | None, ...]
 ANY: Table = ()
-"""Every channel for itself, with the constants 0, 1, 2 and h."""
+"""Any channel in each position, and the constants 0, 1, 2 and h."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """Values that a source can be.
+    """The operands that a source can encode.
 
     Attributes:
-        table: the swizzles, ANY for every one.
+        table: its swizzles, ANY for all of them.
         letters: how many letters a swizzle is written with; 0: the operand has none.
-        constants: of `table` ANY, whether constants may stand for channels.
-        neg, abs: modifiers that it has.
+        constants: of `table` ANY, whether constants may replace channels.
+        neg, abs: its modifiers.
         internal: it is an internal register.
         pair: of an f32 register that is not internal it reads the first two channels only.
         own: it is a register of the program: no uniform and no constant.
@@ -45,11 +45,11 @@ class UsseOp(MachineOp):
     """An instruction.
 
     Attributes:
-        sources: what each source can be, by operand name.
+        sources: the reach of each source, by operand name.
         halves: an f16 result that is not internal is written two channels at a time.
         mask: the destination is written with a mask.
-        tail: what is written after the operands.
-        reads: channels that every source reads, whatever is written; 0: those that are written.
+        tail: text after the operands.
+        reads: channels that every source reads, whichever are written; 0: the written ones.
     """
 
     sources: tuple[tuple[str, Reach], ...] = ()
@@ -59,11 +59,11 @@ class UsseOp(MachineOp):
     reads: int = 0
 
     def lanes(self, written: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the channels that sources read where some are written."""
+        """Return the channels that sources read when the given ones are written."""
         return tuple(range(self.reads)) if self.reads else written
 
     def reach(self, name: str) -> Reach:
-        """Return the operands that a source can be."""
+        """Return the reach of a source."""
         return dict(self.sources)[name]
 
 

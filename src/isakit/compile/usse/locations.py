@@ -1,7 +1,7 @@
 """Locations of variables in the code of a shader: see `compile.lower.locations`.
 
-A word is a register of 32 bits; of two f16 that share one `how` says which is meant. Registers sa are the same for the
-whole program.
+A word is a register of 32 bits; `how` distinguishes two f16 that share one. Registers sa are the same for the whole
+program.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _LOW, _HIGH, _NEGATED = "low", "high", "-"
 
 
 class Home(NamedTuple):
-    """The elements that a value is in: a register and its first one."""
+    """The location of a value: a register and its first element there."""
 
     v: VReg
     first: int
 
 
 class UsseLocations(VariableLocations):
-    """The places of a shader's variables.
+    """The locations of a shader's variables.
 
     Args:
         m: the program after allocation.
-        homes: where values are that operations compute.
+        homes: locations of computed values.
         inputs: the registers of inputs by name.
-        plan: where uniforms are; `once` the first register of those that are computed once.
+        plan: locations of uniforms; `once` is the first register of those that are computed once.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class UsseLocations(VariableLocations):
         return self._element(k, mark.values[0], mark.channel)
 
     def _element(self, k: Knowledge, v: IrValue, channel: int) -> KnownWords:
-        """Return where an element of a value is."""
+        """Return the location of an element of a value."""
         i = v.ins
         if isinstance(v, Const):
             return KnownWords((frozenset((v.value,)),), "bits" if element(v.kind) == "f16" else "")

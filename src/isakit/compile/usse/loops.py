@@ -1,9 +1,8 @@
-"""The form of loops in a shader: an unconditional jump leads back to an instruction, all others right behind the loop.
+"""The form of loops in a shader: an unconditional jump leads back to an instruction, all others to the end of the loop.
 
-Vita3K's recompiler looks for that form: it gives up on a loop to whose beginning no unconditional jump leads, and
-misses one that begins with a jump or is the beginning of an `else`. A jump right before the place that a condition
-leads to is the end of a `then` for it, and an `else` follows: an instruction between the two, never executed, says that
-none does.
+Vita3K's recompiler looks for that form: it rejects a loop without an unconditional jump to its beginning, and misses
+one that begins with a jump or at the beginning of an `else`. It takes a jump directly before the target of a condition
+for the end of a `then` that an `else` follows: an instruction between the two, never executed, prevents that.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from isakit.flow.loops import natural_loops
 
 
 def shape_loops(m: MFunction) -> None:
-    """Give the loops of a program whose blocks are in the order of their statements this form."""
+    """Bring the loops of a program whose blocks are in statement order into this form."""
     _begin_with_heads(m)
     _end_loops(m)
     _end_turns(m)
@@ -36,7 +35,7 @@ def _places(m: MFunction) -> dict[MBlock, int]:
 
 
 def _between(m: MFunction, b: MBlock, s: MBlock) -> MBlock:
-    """Put a block on the way from one block to another, in no place yet."""
+    """Insert a block on an edge, without a position in the order."""
     new = m.made()
     new.loc, new.succs = b.loc, [s]
     b.lead(s, new)
@@ -44,7 +43,7 @@ def _between(m: MFunction, b: MBlock, s: MBlock) -> MBlock:
 
 
 def _begin_with_heads(m: MFunction) -> None:
-    """Move what stands before the block by which a loop is entered behind the loop's last block."""
+    """Move blocks before the entry block of a loop to after the loop's last block."""
     for head, inside in natural_loops(Dominators(m.blocks[0], lambda b: b.succs)).items():
         order = [b for b in m.blocks if b in inside]
         k = order.index(head)
@@ -56,7 +55,7 @@ def _begin_with_heads(m: MFunction) -> None:
 
 
 def _end_loops(m: MFunction) -> None:
-    """Move what stands within a loop, and is what follows all its ends, behind it."""
+    """Move code that stands within a loop, but follows all its exits, to after it."""
     for head in list(m.blocks):
         at = _places(m)
         start = at[head]
@@ -73,7 +72,7 @@ def _end_loops(m: MFunction) -> None:
 
 
 def _end_turns(m: MFunction) -> None:
-    """Let ways out of a loop that begin the next turn of a loop around it lead to where all turns of that end."""
+    """Redirect exits of a loop that start the next iteration of an outer loop to the end of that loop's iteration."""
     m.connect()
     loops = natural_loops(Dominators(m.blocks[0], lambda b: b.succs))
     for head, inside in loops.items():
@@ -88,7 +87,7 @@ def _end_turns(m: MFunction) -> None:
 
 
 def _leave_behind(m: MFunction) -> None:
-    """Let all jumps out of a loop lead right behind it, from where one leads on."""
+    """Redirect all jumps out of a loop to its end, from where one continues."""
     loops = natural_loops(Dominators(m.blocks[0], lambda b: b.succs))
 
     def put(place: int, new: MBlock) -> None:
@@ -111,13 +110,13 @@ def _leave_behind(m: MFunction) -> None:
 
 
 def _span(m: MFunction, inside: set[MBlock]) -> list[MBlock]:
-    """Return all blocks from the first to the last of some."""
+    """Return all blocks from the first to the last of the given ones."""
     places = [k for k, b in enumerate(m.blocks) if b in inside]
     return m.blocks[places[0] : places[-1] + 1]
 
 
 def _take_in(m: MFunction, within: list[MBlock], put: Callable[[int, MBlock], None]) -> None:
-    """Move what is done on one way out of a loop, before all ways out meet, to where that way leaves the loop."""
+    """Move code on one exit of a loop, before the exits merge, to where that exit leaves the loop."""
     at, end = _places(m), within[-1]
     meeting = max(at[s] for b in within for s in b.succs)
     between = m.blocks[at[end] + 1 : meeting]
@@ -144,7 +143,7 @@ def _take_in(m: MFunction, within: list[MBlock], put: Callable[[int, MBlock], No
 
 
 def _jump_back_always(m: MFunction) -> None:
-    """Lead the way back of a condition through a block behind it."""
+    """Route a conditional jump back through a block after it, so that the jump back is unconditional."""
     at = _places(m)
     order: list[MBlock] = []
     for b in m.blocks:
@@ -155,7 +154,7 @@ def _jump_back_always(m: MFunction) -> None:
 
 
 def _begin_with_instructions(m: MFunction) -> None:
-    """Let a loop begin with an instruction, and be entered by a jump before it."""
+    """Make a loop begin with an instruction, and be entered by a jump before it."""
     m.connect()
     at = _places(m)
     before: dict[MBlock, list[MBlock]] = {}
@@ -175,7 +174,7 @@ def _begin_with_instructions(m: MFunction) -> None:
 
 
 def _part_jumps(m: MFunction) -> None:
-    """Part a jump back, out of a loop or by a condition from the block that is jumped to over it."""
+    """Separate a jump back, out of a loop or by a condition from the block that is jumped to over it."""
     at, loops = _places(m), list(dict(m.back_edges()).items())  # first and last blocks
     before: dict[MBlock, list[MBlock]] = {}
     for k, (b, after) in enumerate(pairwise(m.blocks)):
@@ -201,7 +200,7 @@ def _part_jumps(m: MFunction) -> None:
 
 
 def _nothing(m: MFunction, loc: Loc, to: MBlock) -> MBlock:
-    """Return a new block that does nothing and leads to another one."""
+    """Return a new block that does nothing and jumps to another one."""
     new = m.made()
     new.loc, new.succs, new.ins = loc, [to], [MIns(hw.NOTHING, {}, loc)]
     return new

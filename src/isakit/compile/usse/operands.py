@@ -39,7 +39,7 @@ class View(NamedTuple):
 
 
 class FixedView(NamedTuple):
-    """A view of something fixed."""
+    """A view of a fixed operand."""
 
     base: Fixed
     view: View
@@ -48,7 +48,7 @@ class FixedView(NamedTuple):
 class Source(NamedTuple):
     """A value that an instruction may read: elements of a register, or constants (`base` None) by their bits.
 
-    `extent` is (first, number) of the elements that belong together with these, which so many operations read.
+    `extent` is (first, number) of the elements of the whole value; `reads` operations read it.
     """
 
     base: VReg | Fixed | None
@@ -65,11 +65,11 @@ class Source(NamedTuple):
         return not (self.neg or self.abs) and all(isinstance(c, int) for c in self.channels)
 
     def slice(self, start: int, stop: int) -> Source:
-        """Return some of the lanes."""
+        """Return the lanes from `start` to `stop`."""
         return self.swizzled(self.channels[start:stop])
 
     def swizzled(self, channels: tuple[Channel, ...]) -> Source:
-        """Return other lanes."""
+        """Return the lanes in another order."""
         if channels == self.channels:
             return self
         return self._modified(channels, self.neg, self.abs)
@@ -97,9 +97,9 @@ class Source(NamedTuple):
 # --- swizzles --------------------------------------------------------------------------------------------------------
 @cache
 def written(reach_table: Table, letters: int, wanted: tuple[tuple[int, str], ...]) -> str | None:
-    """Return the swizzle of a table whose lanes have some letters, None where there is none.
+    """Return the swizzle of a table with the given letters in its lanes, None if there is none.
 
-    Lanes that do not matter read what the others read, where there is a choice.
+    Lanes that do not matter read the same as the others, where there is a choice.
     """
     lanes = dict(wanted)
     if any(lane >= letters for lane in lanes):
@@ -112,7 +112,7 @@ def written(reach_table: Table, letters: int, wanted: tuple[tuple[int, str], ...
 
 
 def swizzle(reach: Reach, channels: list[Channel], lanes: Sequence[int]) -> str | None:
-    """Return the text of a swizzle for channels (0 to 3, or constants) at some lanes; None where there is none."""
+    """Return the text of a swizzle for channels (0 to 3, or constants) in the given lanes; None if there is none."""
     return _swizzle(reach, tuple(channels), tuple(lanes))
 
 
@@ -156,13 +156,13 @@ def placed(bank: str, at: int, view: View, reach: Reach) -> list[tuple[int, list
 
 
 def near(bank: str, at: int) -> int:
-    """Return what `readable` needs of the place of element 0: it modulo 4 in internal registers, modulo 2 in others."""
+    """Return the alignment of element 0 that `readable` needs: modulo 4 in internal registers, modulo 2 in others."""
     return at % 4 if bank == "i" else at % 2
 
 
 @cache
 def readable(reach: Reach, bank: str, at: int, channels: tuple[Channel, ...], ty: str, lanes: tuple[int, ...]) -> bool:
-    """Return whether an instruction can read elements of a register that is `near` in some way to name them."""
+    """Return whether an instruction can read elements of a register; `at` is its position as `near` returns it."""
     ways = placed(bank, at, View(channels, ty), reach)
     return any(_swizzle(reach, tuple(named), lanes) is not None for _, named in ways)
 
@@ -180,9 +180,9 @@ def reading(
     reach: Reach, bank: str, at: int, either: bool, channels: tuple[Channel, ...], ty: str, neg: bool, abs: bool,
     lanes: tuple[int, ...],
 ) -> Reading | None:  # fmt: skip
-    """Return how an instruction can read elements of a register that is `near`, None where it cannot.
+    """Return the way in which an instruction can read elements of a register, None if it cannot.
 
-    `either`: the register may come to lie in any half of a pair.
+    `either`: the register may be assigned to either half of a pair.
     """
     if (neg and not reach.neg) or (abs and not reach.abs) or (reach.internal and bank != "i"):
         return None
@@ -205,7 +205,7 @@ def named(reach: Reach, bank: str, at: int, view: View, lanes: tuple[int, ...]) 
 
 # --- constants -------------------------------------------------------------------------------------------------------
 def digits(values: tuple[Channel, ...], ty: str) -> tuple[str, ...] | None:
-    """Return the letters of constants that swizzles know, None if one is not among them."""
+    """Return the letters of constants that swizzles can select, None if there is none for one of the values."""
     names = {v: k for k, v in (HALF_DIGITS if ty == "f16" else DIGITS).items()}
     found = tuple(names.get(int(v), "") for v in values)
     return found if all(found) else None
@@ -213,7 +213,7 @@ def digits(values: tuple[Channel, ...], ty: str) -> tuple[str, ...] | None:
 
 @cache
 def constant_channels(number: int, ty: str) -> tuple[int, ...]:
-    """Return the numbers in the channels of a constant of the hardware."""
+    """Return the numbers in the channels of a hardware constant."""
     a, b = BANK0.entries[number], BANK1.entries[number]
     if ty == "f32":
         return a, b, a, a
@@ -222,7 +222,7 @@ def constant_channels(number: int, ty: str) -> tuple[int, ...]:
 
 @cache
 def hardware_constant(values: tuple[int, ...], ty: str) -> tuple[int, tuple[int, ...]] | None:
-    """Return (number, channels) of a constant of the hardware that holds some values."""
+    """Return (number, channels) of a hardware constant that contains the given values."""
     for number in range(len(BANK0.entries)):
         have = constant_channels(number, ty)
         if all(v in have for v in values):
@@ -232,7 +232,7 @@ def hardware_constant(values: tuple[int, ...], ty: str) -> tuple[int, tuple[int,
 
 @lru_cache(1 << 14)
 def hardware_view(reach: Reach, channels: tuple[Channel, ...], ty: str, lanes: tuple[int, ...]) -> FixedView | None:
-    """Return constants as an operand that no register holds for them, None where there is none."""
+    """Return constants as an operand of hardware constants or swizzle letters, None if that is not possible."""
     modifiers = () if reach.own else (False, True) if reach.neg else (False,)
     for neg in modifiers:
         values = tuple(int(c) ^ SIGN[ty] if neg else int(c) for c in channels)

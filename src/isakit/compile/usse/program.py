@@ -12,7 +12,7 @@ Values = tuple[int, ...]
 
 
 class LiteralPool:
-    """Constants in registers sa: words, in the order of their first use, and how many there may be."""
+    """Constants in registers sa: words, in the order of their first use, and their maximum number."""
 
     def __init__(self, words: Iterable[int] = (), room: int = SHARED) -> None:
         self.words = list(words)
@@ -21,9 +21,9 @@ class LiteralPool:
         """Places where values were found before."""
 
     def place(self, values: Values, ty: str) -> tuple[int, tuple[int, ...]] | None:
-        """Return (word, elements) of some values, None if there is no room; the word is the even one before them.
+        """Return (word, elements) of constants, None if there is no room; the word is the even one before them.
 
-        Values of a vector come into one pair of registers, or two that follow each other.
+        Values of a vector go into one pair of registers, or two consecutive ones.
         """
         distinct = tuple(dict.fromkeys(values))
         wanted = self._packed(distinct) if ty == "f16" else distinct
@@ -54,21 +54,22 @@ class LiteralPool:
 
 
 STRETCH = 64
-"""Words that a load reaches from one address register: its offset has seven bits, and loads are longer than a word."""
+"""Words within reach of a load from one address register: its offset has seven bits, and loads may be wider than a
+word."""
 
 
 class ProgramPlan:
     """Registers and memory of a shader's inputs, uniforms, samplers and outputs.
 
     Attributes:
-        stage: vertex, fragment, or secondary: the results of that one are uniforms of the others.
+        stage: vertex, fragment, or secondary, whose results are uniforms of the others.
         inputs: name of an input to (first primary attribute, registers).
         outputs: name of an output to (first register, registers).
         uniforms: name of a uniform to (first register sa, registers from one element to the next).
-        once: name of a uniform that is computed to its register, counted from the first of them.
+        once: name of a uniform that is computed once to its register, counted from the first of them.
         memory: name of a uniform that lies in memory to (first word, words from one element to the next); the words are
             counted from those that `addresses` point to.
-        addresses: registers sa with the addresses of stretches of `STRETCH` words.
+        addresses: registers sa with the addresses of blocks of `STRETCH` words.
         textures: name of a sampler to the first of the four registers sa of its state.
         depth: name of the output that is the depth, empty if there is none.
         native: name of the output that is the colour of the tile itself, as bytes; likewise.

@@ -1,4 +1,4 @@
-"""The registers of the USSE, and what values are kept in.
+"""The registers of the USSE, and the classes of values they hold.
 
 One file has the primary attributes and, after them, the temporaries: registers of inputs that are no longer needed
 serve as any other. Registers have 32 bits; vectors begin at even ones, as operands name pairs. Source: [usse] 2.1.
@@ -10,7 +10,7 @@ from isakit.compile.lower.form import RegisterClass
 from isakit.compile.vector_ops import count, element
 
 TEMPORARIES = 120
-"""Temporaries that every operand can name: the numbers above these mean internal registers in some."""
+"""Temporaries that every operand can name: higher numbers mean internal registers in some operands."""
 SHARED = 128
 """Registers sa that an operand can name."""
 INTERNAL = RegisterClass("i", "i", 0, 12, align=4)
@@ -41,7 +41,7 @@ class Registers:
                 self.kinds[kind] = (self.scalar if n == 1 else self.pair, words(kind))
 
     def name(self, cls: RegisterClass, color: int) -> str:
-        """Return how a register of a class is written."""
+        """Return the name of a register of the file."""
         if cls.file == "i":
             return f"i{color // 4}"
         if self.secondary and cls.file in ("g", "o"):
@@ -52,6 +52,6 @@ class Registers:
 
 
 def words(kind: str) -> int:
-    """Return the registers that a value takes: two f16 share one."""
+    """Return how many registers a value takes: two f16 share one."""
     n = 1 if element(kind) in ("r", "p") else count(kind)
     return -(-n // 2) if element(kind) == "f16" else n

@@ -1,7 +1,7 @@
 """The rules of selection for the USSE.
 
-Of the instructions that can do an operation the one is taken whose operands need the fewest copies: multiply-add has
-one form that reads pairs of any register, and forms that read and write four channels of internal registers.
+Among the instructions for an operation, the one whose operands need the fewest copies is selected: multiply-add has one
+form that reads pairs of any register, and forms that read and write four channels of internal registers.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ INTEGER = {"e": "eq", "lg": "ne", "l": "lt", "le": "le", "g": "gt", "ge": "ge"}
 
 # --- elements --------------------------------------------------------------------------------------------------------
 def _two(table: dict[str, hw.UsseOp], commutes: bool = True) -> Callable[[Dest], Candidates]:
-    """Return the candidates of an operation with two sources: in either order, if that is the same."""
+    """Return the candidates for an operation with two sources, in either order if it commutes."""
     return lambda d: [(table[d.ty], (0, 1)), *([(table[d.ty], (1, 0))] if commutes else [])]
 
 
@@ -127,7 +127,7 @@ ONES = {"f32": 0x3F80_0000, "f16": 0x3C00}
 
 @rule(VMAD)
 def _multiply_add(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
-    """Multiply and add; the sign of the product may be that of either factor."""
+    """Emit a multiply-add; the sign of the product may be moved to either factor."""
     x, y, z = (s.source(v) for v in i.args)
     if x.neg and y.neg:
         x, y = x.negated(), y.negated()
@@ -205,7 +205,7 @@ def _convert(s: UsseSelection, i: Ins, a: Element) -> None:
 
 @rule(VCSEL)
 def _choose_by_zero(s: UsseSelection, i: Ins, a: Condition) -> None:
-    """Choose channel by channel: all sources have one swizzle, so that each lies as the result does."""
+    """Emit a select per channel: all sources share one swizzle, so each must be laid out like the result."""
     c, x, y = (s.source(v) for v in i.args)
     cond = a.cond
     if cond in ("ge", "gt"):
@@ -249,9 +249,9 @@ def _condition(s: UsseSelection, i: Ins, a: NoAttributes | Condition | Compare) 
 
 
 def condition_into(s: UsseSelection, p: OperandReg, i: Ins, inverted: bool) -> None:
-    """Compute a condition, or its opposite, into a predicate.
+    """Compute a condition, or its negation, into a predicate.
 
-    There is no logic on predicates: the second test of two is done where the first one did not decide.
+    There is no logic on predicates: the second of two tests is executed where the first did not decide.
     """
     if i.op is PNOT:
         _operand_into(s, p, i.args[0], not inverted)
@@ -323,7 +323,7 @@ def test_into(s: UsseSelection, p: OperandReg, i: Ins, inverted: bool) -> None:
 
 @rule(FACING)
 def _facing(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
-    """Test bit 0 of g16."""
+    """Emit a test of bit 0 of g16."""
     g16 = FixedView(Fixed("g", 16), View((0,)))
     s.emit(hw.TEST_BITS, cond="ne", dst=OperandReg(s.vreg(i.out)), src1=g16, src2=immediate(1))
 
@@ -338,7 +338,7 @@ def _target_color(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
 
 @rule(VROUND8)
 def _round_to_bytes(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
-    """Pack bytes and unpack them: they are numbered in one register as halves are in two."""
+    """Pack to bytes and unpack again: four bytes in one register are like halves in two."""
     d, x = s.result(i), s.source(i.args[0])
     op, t = hw.BYTES["f32"], s.m.vreg(s.registers.pair)
     four = x.swizzled((*x.channels, *x.channels[-1:] * (4 - d.count)))
@@ -350,7 +350,7 @@ def _round_to_bytes(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
 
 @rule(DISCARD)
 def _discard(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
-    """Discard where a predicate is false: the other polarity has no encoding."""
+    """Emit a discard where a predicate is false: the other polarity has no encoding."""
     p = OperandReg(s.m.vreg(s.registers.predicate))
     _operand_into(s, p, i.args[0], True)
     s.emit(hw.KILL, cond=p)
@@ -402,7 +402,7 @@ def _narrow_product(s: UsseSelection, i: Ins, bits: int, signs: tuple[bool, ...]
 
 
 def _lower_bits(s: UsseSelection, v: IrValue, bits: int, signed: bool) -> OperandReg | FixedView:
-    """Return the lower bits of an integer, extended; those of one that has no others are it."""
+    """Return the lower bits of an integer, extended; the integer itself if it has no others."""
     source = s.register_word(v)
     if not signed and upper_bits(v) >> bits == (1 << 32 - bits) - 1:
         return source
@@ -579,7 +579,7 @@ def _uniform_load(s: UsseSelection, i: Ins, a: UniformName) -> None:
 
 @rule(SAMPLE)
 def _sample(s: UsseSelection, i: Ins, a: Sampling) -> None:
-    """Ask for a texel and wait for it."""
+    """Emit a texture sample and wait for it."""
     x = s.source(i.args[0])
     n = {"2d": 2, "cube": 3, "proj": 3}[a.kind]
     if a.kind == "proj":
@@ -637,7 +637,7 @@ def _output(s: UsseSelection, i: Ins, a: OutputName) -> None:
 
 
 def _lies_otherwise(source: Source, reg: VReg) -> bool:
-    """Return whether the elements of an input lie in other registers than those that they go to."""
+    """Return whether the elements of an input are laid out differently from their destination."""
     base = source.base
     if not isinstance(base, VReg) or not base.fixed or base.cls.file != reg.cls.file:
         return False

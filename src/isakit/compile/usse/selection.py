@@ -1,7 +1,7 @@
-"""Common parts of the rules for the USSE: places of values, operands that instructions can have, copies.
+"""Common parts of the rules for the USSE: locations of values, operands that instructions can have, copies.
 
-Negation, absolute value, swizzles and constants are no instructions: what reads them reads their argument so. A value
-that is one part of a vector is computed where the vector is, and an output in its registers.
+Negation, absolute value, swizzles and constants are not instructions: their readers read the argument accordingly. A
+value that is part of a vector is computed in the vector's registers, an output in its own.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ Lanes = tuple[int, ...]
 """Channels of an instruction."""
 _HALVES = ((0, 1, 0, 1), (1, 0, 1, 0))
 LAZY = (VNEG, VABS, SWIZZLE, INPUT, UNIFORM, BITS, COPY)
-"""Operations that are ways to read their argument."""
+"""Operations that are folded into their readers."""
 
 
 @dataclass(slots=True, eq=False)
 class Dest:
-    """Destination of a result: elements of a register from `first` on; `last` says that no element comes after them."""
+    """Destination of a result: elements of a register from `first` on; `last`: there are no elements after them."""
 
     v: VReg
     first: int
@@ -91,7 +91,7 @@ class Dest:
 
     @property
     def covers(self) -> bool:
-        """Return whether nothing else lies in its registers, so that channels can be written two at a time."""
+        """Return whether no other elements share its registers, so that channels can be written two at a time."""
         if self.internal or self.ty != "f16":
             return True
         return self.first % 2 == 0 and ((self.first + self.count) % 2 == 0 or self.last)
@@ -101,10 +101,10 @@ class UsseSelection(Selection):
     """Selection for one function.
 
     Attributes:
-        plan: where inputs, uniforms and outputs are.
-        literals: constants that lie in registers sa.
+        plan: the locations of inputs, uniforms and outputs.
+        literals: constants in registers sa.
         evicted: wide values that may not be in internal registers, of which there are few.
-        patience: for how many operations a copy of an operand waits for another reader.
+        patience: for how many operations a copy of an operand is kept for another reader.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class UsseSelection(Selection):
                 at += n
 
     def _count_reads(self) -> dict[IrValue, int]:
-        """Return how many operations read each value, through what costs nothing."""
+        """Return how many operations read each value, directly or through operations without cost."""
         reads: dict[IrValue, int] = {}
         for i in self.f.instructions():
             if i.op in LAZY:
@@ -173,7 +173,7 @@ class UsseSelection(Selection):
         return i is not None and self.uses[v] == 1 and i.op in CONDITIONS and i.block is reader.block
 
     def compared(self, i: Ins) -> Sequence[IrValue]:
-        """Return what a test compares: of a difference to zero the two numbers, which it subtracts itself."""
+        """Return the values that a test compares: for a difference compared with zero, its two operands."""
         return (_difference(i) if i.args[0] in self.fused else None) or i.args
 
     def constant(self, v: IrValue) -> bool:
@@ -184,7 +184,7 @@ class UsseSelection(Selection):
 
     # --- what the walk through a function asks ----------------------------------------------------------------------
     def begin(self) -> None:
-        """Forget copies, which later blocks may be reached without."""
+        """Forget copies: later blocks may be reached on paths without them."""
         self.copies = {}
 
     def line_of(self, i: Ins) -> int:
@@ -192,20 +192,20 @@ class UsseSelection(Selection):
         return i.loc[2]
 
     def as_computed(self, mark: Mark) -> Mark:
-        """Return a mark without its value where an operation comes before those that compute it."""
+        """Return a mark, without its value if it comes before the operations that compute it."""
         if any(not self._computed(v) for v in mark.values):
             mark = Mark(mark.line, mark.name, mark.type, [])
         return super().as_computed(mark)
 
     def _computed(self, v: IrValue) -> bool:
-        """Return whether the operations before this one compute a value, or it needs none."""
+        """Return whether a value has been computed before this operation, or needs no computation."""
         i = v.ins
         if i is None or i.op is PHI or i in self.done:
             return True
         return i.op in (*LAZY, JOIN) and all(self._computed(a) for a in i.args)
 
     def taken_over(self, i: Ins) -> bool:
-        """Return whether those who read a result read it from where its argument is."""
+        """Return whether readers of a result read its argument's registers instead."""
         self.passed += 1
         return i.op in LAZY or (bool(i.outs) and (i.out in self.fused or self.constant(i.out)))
 
@@ -247,7 +247,7 @@ class UsseSelection(Selection):
         return got
 
     def place(self, v: IrValue) -> Dest:
-        """Return where a value is computed."""
+        """Return the destination in which a value is computed."""
         n, ty, at = count(v.kind), element(v.kind), 0
         while v in self.parts:
             v, offset = self.parts[v]
@@ -271,12 +271,12 @@ class UsseSelection(Selection):
                 yield from self.homes(a)
 
     def registers_of(self, mark: Mark) -> list[VReg]:
-        """Return the registers that the values of a mark are in; the internal ones are too few to keep anything."""
+        """Return the registers of a mark's values, without internal ones: there are too few of those to keep any."""
         homes = [home.v for v in mark.values for _, home in self.homes(v)]
         return [v for v in homes if v.cls is not INTERNAL and not v.fixed]
 
     def result(self, i: Ins) -> Dest:
-        """Return where the result of an operation goes."""
+        """Return the destination of an operation's result."""
         return self.place(i.out)
 
     def fixed_register(self, what: str, name: str) -> VReg:
@@ -337,7 +337,7 @@ class UsseSelection(Selection):
     def lanes(self, d: Dest) -> Lanes:
         """Return the channels of an instruction that write a destination.
 
-        A scalar may come to lie in any half of a pair, which its swizzles follow.
+        A scalar may be assigned to either half of a pair; its swizzles follow.
         """
         if d.internal or d.ty == "f16":
             return tuple(range(d.first, d.first + d.count))
@@ -386,9 +386,9 @@ class UsseSelection(Selection):
         return None
 
     def fits(self, op: hw.UsseOp, sources: Sequence[Source], lanes: Lanes) -> float:
-        """Return the cost of the copies of sources that an instruction cannot have as they are.
+        """Return the cost of copying the sources that an instruction cannot encode as they are.
 
-        A copy that others can use as well costs its share.
+        A copy that other operations can use as well costs its share.
         """
         cost = 0.0
         for (_, reach), s in zip(op.sources, sources, strict=True):
@@ -399,10 +399,10 @@ class UsseSelection(Selection):
         return cost
 
     def copied(self, s: Source, internal: bool) -> Source:
-        """Return a source in a register of its own, of internal ones if asked for.
+        """Return a copy of a source in a new register, an internal one if asked for.
 
-        An internal copy is one of everything that belongs together (where `extent` says what does), which serves others
-        that read the same and leaves modifiers to them; other copies have none.
+        An internal copy has all elements of the value (if `extent` is known), so that other readers can share it, and
+        leaves modifiers to them; other copies have the modifiers applied.
         """
         whole = internal and s.base is not None and s.ty == "f32"
         first, n = s.extent
@@ -435,12 +435,12 @@ class UsseSelection(Selection):
         return Source(t, tuple(range(n)), s.ty, extent=(0, n))
 
     def _copy(self, key: Hashable) -> VReg | None:
-        """Return a copy that was made not long ago."""
+        """Return a recent copy, None if there is none."""
         got = self.copies.get(key)
         return got[0] if got is not None and self.passed - got[1] <= self.patience else None
 
     def legal(self, reach: hw.Reach, s: Source, lanes: Lanes) -> OperandReg | FixedView:
-        """Return a source as an operand, from a copy where it cannot be one itself."""
+        """Return a source as an operand, from a copy if it cannot be encoded itself."""
         got = self.operand(reach, s, lanes)
         if got is not None:
             return got
@@ -455,9 +455,9 @@ class UsseSelection(Selection):
 
     # --- instructions -----------------------------------------------------------------------------------------------
     def destination(self, d: Dest) -> OperandReg:
-        """Return the operand of a result.
+        """Return the operand for a result.
 
-        Of two halves of a register the one that is written second leaves the first one alone.
+        Writing the second half of a register leaves the first one unchanged.
         """
         per = 2 if d.ty == "f16" and not d.internal else 1
         low, high = d.first // per, (d.first + d.count - 1) // per
@@ -472,7 +472,7 @@ class UsseSelection(Selection):
     def chunks(self, d: Dest) -> list[tuple[int, int]]:
         """Return the parts of a destination that one instruction writes: all, or two f32 at a time.
 
-        Of halves, registers that hold others already are written apart from those that do not.
+        For halves, registers that already hold others are written separately.
         """
         if d.internal or d.ty == "f16":
             begun = [not d.covers and (d.v, (d.first + k) // 2) in self.begun for k in range(d.count)]
@@ -493,14 +493,14 @@ class UsseSelection(Selection):
         return self.emit(op, **ops)
 
     def read(self, d: Dest, reads: int = 1) -> Source:
-        """Return a source that reads a destination back, as so many operations do."""
+        """Return a source that reads a destination back; `reads` operations will read it."""
         return Source(d.v, tuple(range(d.first, d.first + d.count)), d.ty, extent=(d.first, d.count), reads=reads)
 
     def vector(self, d: Dest, candidates: Callable[[Dest], list[tuple[hw.UsseOp, tuple[int, ...]]]],
                *sources: Source) -> None:  # fmt: skip
-        """Emit an operation on every element: of the candidates, instructions with an order of sources, the best.
+        """Emit an operation on every element by the best candidate (an instruction with an order of sources).
 
-        Best is the first one that needs the fewest copies.
+        The best is the first one that needs the fewest copies.
         """
         for start, stop in self.chunks(d):
             part = d.slice(start, stop)
@@ -558,7 +558,7 @@ class UsseSelection(Selection):
         self.emit_to(hw.MUL[d.ty], d, s, Source(None, (ONE[d.ty],) * d.count, d.ty))
 
     def immediates(self, s: Source) -> Dest:
-        """Return constants that no register sa is left for, in registers that instructions load them into."""
+        """Load constants for which no register sa is left into registers by instructions; return these."""
         d = self.temporary(len(s.channels), s.ty)
         bits = [int(c) for c in s.channels]
         if s.ty == "f16":
@@ -568,7 +568,7 @@ class UsseSelection(Selection):
         return d
 
     def _is_copy(self, d: Dest, s: Source) -> bool:
-        """Return whether the registers of a copy could be the same ones."""
+        """Return whether source and destination of a copy could be the same registers."""
         return (
             isinstance(s.base, VReg)
             and s.plain
@@ -638,13 +638,13 @@ class UsseSelection(Selection):
         return Dest(self.m.vreg(*self.kinds[kind]), 0, n, ty)
 
     def temporary_like(self, d: Dest) -> Dest:
-        """Return registers for what goes to a destination that cannot be read, or shares its registers."""
+        """Return registers for a value that goes to a destination that cannot be read, or that shares its registers."""
         if d.internal:
             return Dest(self.m.vreg(self.registers.internal, d.count), 0, d.count, d.ty)
         return self.temporary(d.count, d.ty)
 
     def digits(self, s: Source) -> Source:
-        """Return a source whose channels can be followed by constants: one without modifiers, or a constant."""
+        """Return a source to whose channels swizzle constants can be added: one without modifiers, or a constant."""
         if s.base is None or not (s.neg or s.abs):
             return s if s.base is not None else self.copied(s, False)
         return self.copied(s, False)
@@ -658,7 +658,7 @@ class UsseSelection(Selection):
                                                                       self.lanes(part)))  # fmt: skip
 
     def is_aligned(self, d: Dest) -> bool:
-        """Return whether one instruction writes a destination, from its channel x on."""
+        """Return whether one instruction can write a destination, starting at channel x."""
         wide = d.count > 2 and d.ty == "f32"
         return d.first == 0 and d.covers and (d.internal or (not wide and d.v.cls is self.registers.pair))
 
@@ -684,15 +684,15 @@ class UsseSelection(Selection):
         return self.read(t)
 
     def beyond_test(self, s: Source, channel: int) -> bool:
-        """Return whether a test cannot compare a channel with every other scalar: it is neither of the first two.
+        """Return whether a channel is out of reach of tests, which compare the first two only.
 
-        Of f16 halves it is the second one of a register.
+        For f16, it is the second half of a register.
         """
         internal = isinstance(s.base, VReg) and s.base.cls.file == "i"
         return channel > 1 if internal else s.ty == "f16" and channel % 2 == 1
 
     def in_registers(self, s: Source, n: int) -> OperandReg:
-        """Return the first elements of a value in registers that follow each other, from an even one on."""
+        """Return the first elements of a value in consecutive registers, from an even one on."""
         per = 2 if s.ty == "f16" else 1
         v = s.base
         elements = [int(c) for c in s.channels if isinstance(c, int)]
@@ -719,7 +719,7 @@ class UsseSelection(Selection):
         self.emit(hw.TEST_INTEGER["u32"], cond="eq" if value else "ne", dst=p, src1=immediate(0), src2=immediate(0))
 
     def copy_predicate(self, p: OperandReg, v: IrValue | VReg) -> None:
-        """Copy a predicate: set to false, then to true under the other one, as there is no instruction for it."""
+        """Copy a predicate: set it to false, then to true under the other one, as there is no instruction for that."""
         if isinstance(v, Const):
             self.set_predicate(p, bool(v.value & 1))
             return
@@ -747,12 +747,12 @@ def immediate(n: int) -> FixedView:
 
 
 def digit_bits(ty: str) -> dict[str, int]:
-    """Return the bits of the constants that swizzles know."""
+    """Return the bits of the constants that swizzles can select, by letter."""
     return HALF_DIGITS if ty == "f16" else DIGITS
 
 
 def raw_words(d: Dest, s: Source) -> tuple[Dest, Source]:
-    """Return a copy of f16 elements as one of whole registers, where it is one."""
+    """Return a copy of f16 elements as one of whole registers, if it is one."""
     e = [int(c) for c in s.channels]
     if not (d.covers and e[0] % 2 == 0 and all(c == e[0] + k for k, c in enumerate(e))):
         return d, s

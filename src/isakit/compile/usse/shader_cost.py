@@ -1,4 +1,4 @@
-"""The cost of a shader as a record: what `cost` finds and the command line shows."""
+"""The cost of a shader as a record, for `cost` and the command line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from isakit.results import record
 
 @record
 class CostNote:
-    """A place that costs more than it may need to; line 0: the whole shader."""
+    """A source line that costs more than it may need to; line 0: the whole shader."""
 
     line: int
     message: str
@@ -22,8 +22,8 @@ class ShaderCost:
             that runs once for each draw.
         least_issues, most_issues: instructions that the primary program executes on its shortest and its longest way,
             repeats counted; None where a loop has no bound.
-        texels_before: texels that are there when the program starts.
-        samples: reads of textures that the program asks for and waits for.
+        texels_before: texels that are fetched before the program starts.
+        samples: texture samples that the program requests and waits for.
         f32_operations, f16_operations: instructions that compute with floats.
         primary_registers, temporary_registers, shared_registers: 32 bits each; the last are uniforms and constants.
     """

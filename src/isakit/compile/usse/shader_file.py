@@ -44,19 +44,19 @@ from isakit.line_table import VariableRange
 SDK, COMPILER = 0x350, 0
 UNITS, TEXCOORDS = 16, 10
 TARGETS = ("f16x4", "f32x4", "u8x4", "f16x2", "f32x2", "f16", "f32")
-"""Kinds that the colour of a fragment program can have; u8x4 is that of the tile, in its own register (o0)."""
+"""Possible formats of a fragment program's colour; u8x4 is that of the tile, in its own register (o0)."""
 MOST_UNIFORMS, FEWER_UNIFORMS = 104, 72
-"""Registers that uniforms take at most; if that is not enough for them and some stay in memory, the others."""
+"""Registers for uniforms at most; the second limit applies if the first one is exceeded and some stay in memory."""
 ROOM = 24
-"""Registers sa that are left to constants and to intermediate results of what runs once."""
+"""Registers sa left for constants and for intermediate results of the secondary program."""
 SOURCES = {"COLOR": "color0", "COLOR0": "color0", "COLOR1": "color1", "FOG": "fog", "WPOS": "position",
            "SPRITECOORD": "spritecoord"}  # fmt: skip
-"""Semantics of inputs of fragment programs to what is interpolated; texture coordinates beside them."""
+"""Semantics of inputs of fragment programs to the interpolated values; texture coordinates are separate."""
 NUMBERS = {"INDEX": "index", "INSTANCE": "instance"}
-"""Semantics of inputs of vertex programs that are not attributes: they come as integers, one register each."""
+"""Semantics of inputs of vertex programs that are not attributes: integers, one register each."""
 OUTPUTS = {"POSITION": "position", "COLOR": "color0", "FOG": "fog", "PSIZE": "pointsize"}
 HALVED = (eliminate_common_subexpressions, eliminate_dead_code, narrow_vectors, eliminate_dead_code)
-"""The passes after operations on halves have taken the place of others, in this order."""
+"""The passes after operations have been converted to halves, in this order."""
 LAST_PHASE, MORE_PHASES = "phas wait7 temps 0x0 addr 0x0", "phas wait1 temps 0x0 addr 0x0"
 
 
@@ -68,8 +68,8 @@ class CompiledShader:
         data: the file.
         file: its records.
         primary, secondary: the programs.
-        lines: number of an instruction of the primary program to where it comes from; likewise of the secondary one.
-        variables: where the variables of the source are in the primary program, where marks tell of them.
+        lines: index of an instruction of the primary program to its origin; likewise of the secondary one.
+        variables: locations of the source's variables in the primary program, if they were marked.
     """
 
     data: bytes
@@ -84,9 +84,9 @@ class CompiledShader:
 def compile_shader_ir(
     f: Function, interface: ShaderInterface, path: Callable[[int], str] = lambda number: Diagnostic.path
 ) -> CompiledShader:
-    """Compile a shader whose variables are not values yet; `path` names the files of its places.
+    """Compile a shader that is not in SSA form yet; `path` names the file of a location.
 
-    Raises CompileError for what the chip or its files cannot hold.
+    Raises CompileError if it exceeds the limits of the chip or its files.
     """
     try:
         return ShaderCompilation(f, interface).run()
@@ -96,7 +96,7 @@ def compile_shader_ir(
 
 
 class SecondaryPressureError(Exception):
-    """The program that runs once needs more registers sa than the uniforms leave, about so many."""
+    """The secondary program needs about so many more registers sa than the uniforms leave."""
 
     def __init__(self, missing: int) -> None:
         self.missing = max(missing, 1)
@@ -158,9 +158,9 @@ class ShaderCompilation:
         return self._programs(secondary, kinds, attributes, data)
 
     def _read_halves(self) -> None:
-        """Let what is interpolated come as halves where the source rounds it; the format of the result does not count.
+        """Read interpolated values as halves where the source rounds them; the format of the result does not count.
 
-        Sony's compiler interpolates a colour that is only put out as f32, too.
+        Sony's compiler, too, interpolates a colour that is only output as f32.
         """
         floats = {i.name for i in self.interface.inputs if i.type == "f32" and i.semantic not in ("WPOS", "FACE")}
         halves = compute_in_half(self.f, floats.__contains__)
@@ -169,12 +169,12 @@ class ShaderCompilation:
         optimized(self.f, HALVED)
 
     def error(self, message: str) -> CompileError:
-        """Return the error that says something of the whole shader."""
+        """Return an error about the whole shader."""
         return CompileError([Diagnostic(1, 1, message)])
 
     # --- tables -----------------------------------------------------------------------------------------------------
     def _find_used(self, fetches: list[Fetch]) -> None:
-        """Find what the code uses; what it has used once and does not any more counts, but for inputs."""
+        """Find the inputs and uniforms the code uses; uniforms that it only used before optimisation count as well."""
         inputs: dict[str, int] = {}
         for i in self.f.instructions():
             if i.op is INPUT:
@@ -196,8 +196,8 @@ class ShaderCompilation:
     def _attributes(self) -> int:
         """Add the attributes; return the number of primary attributes.
 
-        Sony's compiler gives every attribute four components, however many are declared, and says which registers the
-        code reads.
+        Sony's compiler gives every attribute four components, however many are declared, and records which registers
+        the code reads.
         """
         end = 0
         for i in self.interface.inputs:
@@ -248,7 +248,7 @@ class ShaderCompilation:
         return max(end + end % 2, 0 if self.interface.native else words(self.interface.target))
 
     def _units(self) -> dict[str, int]:
-        """Return the first unit of every sampler; those of an array follow each other. Raises CompileError."""
+        """Return the first unit of every sampler; elements of an array have consecutive ones. Raises CompileError."""
         out: dict[str, int] = {}
         taken: set[int] = set()
         for s in sorted(self.interface.samplers, key=lambda s: s.unit is None):
@@ -266,9 +266,9 @@ class ShaderCompilation:
         return self._units()[stem] + index
 
     def _place_shared(self) -> int:
-        """Give uniforms and textures their registers sa; return the first one after them.
+        """Assign registers sa to uniforms and textures; return the first one after them.
 
-        Where registers do not hold all uniforms, the largest ones stay in memory, behind the others.
+        If not all uniforms fit, the largest ones stay in memory, after the others.
         """
         kept = [u for u in self.interface.uniforms if self._kept(u.name) and u.buffer is None]
         sizes = {u.name: (u.components if u.type == "s32" else _stride(u)) * u.array for u in kept}
@@ -301,10 +301,10 @@ class ShaderCompilation:
         return end + end % 2
 
     def _place_buffers(self, end: int) -> int:
-        """Give uniforms of numbered buffers their words, and each buffer the registers sa of its addresses from one on.
+        """Assign words to uniforms of numbered buffers, and registers sa from `end` on to the addresses of the buffers.
 
-        What else a buffer holds has its place whether the code reads it or not: several shaders may share the buffer.
-        Returns the first register after the addresses.
+        Unused uniforms of a buffer keep their words, because several shaders may share it. Returns the first register
+        after the addresses.
         """
         for number in sorted({u.buffer for u in self.interface.uniforms if u.buffer is not None}):
             inside = [u for u in self.interface.uniforms if u.buffer == number]
@@ -324,7 +324,7 @@ class ShaderCompilation:
         return end
 
     def _add_shared(self) -> None:
-        """Add uniforms, samplers, and what lies in registers beside the uniforms."""
+        """Add uniforms, samplers, and the other content of registers sa."""
         for u in self.interface.uniforms:
             if u.name in self.plan.uniforms:
                 name, at = self.interface.named(u.name), self.plan.uniforms[u.name][0]
@@ -380,7 +380,7 @@ class ShaderCompilation:
     def _programs(
         self, secondary: Function | None, kinds: dict[str, str], attributes: int, data: int
     ) -> CompiledShader:
-        """Compile both programs; what runs once is done where it is needed if there are no registers to compute it."""
+        """Compile both programs; values that could be computed once are computed where needed if registers run out."""
         while True:
             try:
                 return self._with_shared(secondary, kinds, attributes, data)
@@ -394,9 +394,9 @@ class ShaderCompilation:
     def _with_shared(
         self, secondary: Function | None, kinds: dict[str, str], attributes: int, data: int
     ) -> CompiledShader:
-        """Compile both programs: literals follow the uniforms, and what is computed once follows the literals.
+        """Compile both programs: literals follow the uniforms, and values computed once follow the literals.
 
-        The program that computes it comes again until it leaves the room that its own literals need. Raises
+        The secondary program is compiled again until it leaves enough room for its own literals. Raises
         SecondaryPressureError.
         """
         at = 0
@@ -462,9 +462,9 @@ class ShaderCompilation:
         return made
 
     def _phase_cut(self, code: CodeText) -> int:
-        """Return the instruction that the phase after the one that discards begins with.
+        """Return the index of the instruction that begins the phase after the one that discards.
 
-        It is the one after the last discard, or the beginning of the next block where that is under a branch.
+        It is the one after the last discard, or the start of the next block if the discard is under a branch.
         """
         last = code.kills[-1] + 1
         jumps = _jumps(code)
@@ -477,12 +477,12 @@ class ShaderCompilation:
 
 
 def _jumps(code: CodeText) -> list[tuple[int, int]]:
-    """Return the numbers of branches and of the instructions that they lead to."""
+    """Return (index of a branch, index of its target) for each branch."""
     return [(k, k + int(line.split()[-1])) for k, line in enumerate(code.lines) if " br " in f" {line}"]
 
 
 def _stride(u: ShaderUniform) -> int:
-    """Return the registers from one element of a uniform to the next."""
+    """Return the distance from one element of a uniform to the next, in registers."""
     size = words(f"{u.type}x{u.components}") if u.components > 1 and u.type != "s32" else u.components
     return size + size % 2 if u.array > 1 and size > 1 and u.type != "s32" else size
 

@@ -1,4 +1,4 @@
-"""Passes on shaders: texels fetched before the program, what a draw computes once, and the format of the result."""
+"""Passes on shaders: prefetched texels, values computed once per draw, and the format of the result."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from isakit.compile.vector_ops import (
 from isakit.flow.graph import reachable
 
 READ_AS_THEY_ARE = (SWIZZLE, VNEG, VABS, UNIFORM)
-"""Operations that cost nothing where their result is read."""
+"""Operations without cost where their result is read."""
 
 
 # --- texels ----------------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ class Fetch:
 
 
 def prefetch_texels(f: Function, interface: ShaderInterface) -> list[Fetch]:
-    """Make samples at texture coordinates as they come inputs of the program."""
+    """Turn samples at unmodified texture coordinates into inputs of the program."""
     semantics = {i.name: i.semantic for i in interface.inputs}
     found: dict[Fetch, Fetch] = {}
     for i in f.instructions():
@@ -100,14 +100,14 @@ def _coordinate(v: IrValue) -> tuple[str, str] | None:
 
 # --- what is the same for all ----------------------------------------------------------------------------------------
 def load_uniforms_from_memory(f: Function, names: Collection[str]) -> None:
-    """Make reads of some uniforms loads."""
+    """Turn reads of the given uniforms into loads from memory."""
     for i in f.instructions():
         if isinstance(i.attrs, UniformName) and i.attrs.name in names:
             i.become(UNIFORM_LOAD(*i.attrs), i.args)
 
 
 def count_literal_words(f: Function) -> int:
-    """Return how many registers the constants of a function take that the hardware has not: about, and not fewer."""
+    """Return an estimate, never too low, of the registers for constants that the hardware does not have."""
     found: set[tuple[tuple[int, ...], str]] = set()
     for i in f.instructions():
         if i.op is JOIN and constants(i.out) is not None:
@@ -121,10 +121,10 @@ def count_literal_words(f: Function) -> int:
 
 
 def split_uniform_part(f: Function, room: int) -> tuple[Function | None, dict[str, str]]:
-    """Move what depends on uniforms alone to a function of its own, which runs once.
+    """Move computations that depend on uniforms only to a function of its own, which runs once.
 
-    Of the results `room` registers are used at most, by those that save most. Returns the function (None if there is
-    nothing) and the kinds of its outputs, which the other one reads as uniforms.
+    Results take at most `room` registers; those that save most are chosen. Returns the function (None if there is
+    nothing) and the kinds of its outputs, which the original function reads as uniforms.
     """
     uniform: set[IrValue] = set()
     for b in f.blocks:
@@ -171,9 +171,9 @@ def split_uniform_part(f: Function, room: int) -> tuple[Function | None, dict[st
 
 
 def return_uniform_part(f: Function, secondary: Function, kinds: dict[str, str], room: int) -> Function | None:
-    """Move results back from the function that runs once: those that save least, and at least `room` registers.
+    """Move results back from the function that runs once: those that save least, of at least `room` registers.
 
-    Returns the function that is left, None if nothing is; `kinds` keeps the others.
+    Returns the remaining function, None if it is empty; `kinds` keeps the remaining results.
     """
     (block,) = secondary.blocks
     outputs = {OUTPUT.of(i).name: i for i in block.ins if i.op is OUTPUT}
@@ -215,7 +215,7 @@ def _copied(v: IrValue, block: Block, to: list[Ins], copies: dict[IrValue, IrVal
 
 
 def _computed(v: IrValue, uniform: set[IrValue]) -> list[IrValue]:
-    """Return the uniform values that something reads which reads a value: those below what costs nothing."""
+    """Return the uniform values that readers of a value need: for operations without cost, their operands."""
     if v not in uniform or v.ins is None:
         return []
     if v.ins.op in READ_AS_THEY_ARE or (v.ins.op is JOIN and all(isinstance(a, Const) for a in v.ins.args)):
@@ -235,7 +235,7 @@ def _cone(v: IrValue) -> set[Ins]:
 
 # --- inputs and results ----------------------------------------------------------------------------------------------
 def lower_facing(f: Function, interface: ShaderInterface) -> None:
-    """Replace the input that says which side is seen by a choice between 1 and -1."""
+    """Replace the input for the visible side by a select between 1 and -1."""
     names = {i.name for i in interface.inputs if i.semantic == "FACE"}
     for b in f.blocks:
         for i in list(b.ins):
@@ -247,7 +247,7 @@ def lower_facing(f: Function, interface: ShaderInterface) -> None:
 
 
 def _unrounded(build: IrBuilder, v: IrValue) -> IrValue:
-    """Return a value without a rounding to bytes, where it is packed into bytes next."""
+    """Return a value without its rounding to bytes, if it is packed into bytes next."""
     i = v.ins
     if i is None or i.op not in (VROUND8, JOIN, SWIZZLE):
         return v
@@ -257,7 +257,7 @@ def _unrounded(build: IrBuilder, v: IrValue) -> IrValue:
 
 
 def convert_result(f: Function, interface: ShaderInterface) -> None:
-    """Convert the colour of a fragment program to the kind of the target; what it has not is 0."""
+    """Convert the colour of a fragment program to the kind of the target; missing components are 0."""
     color = {o.name for o in interface.outputs if o.semantic.startswith("COLOR")}
     to = interface.target
     for b in f.blocks:

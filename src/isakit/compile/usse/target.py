@@ -24,7 +24,10 @@ class UsseTarget(Target):
         self.kinds, self.general = registers.kinds, registers.scalar
 
     def reload(self, v: VReg, holder: VReg | None, at: int, loc: Loc) -> list[MIns]:
-        """Return the test that makes a predicate of a register; others are kept nowhere. Raises OutOfRegistersError."""
+        """Return the test that restores a predicate from a register; nothing else is spilled.
+
+        Raises OutOfRegistersError.
+        """
         if holder is None:
             raise OutOfRegistersError
         word = OperandReg(holder, view=View((0,)))

@@ -1,7 +1,7 @@
-"""Functions of a SPIR-V module as statements in each other: calls are put in place, ids are values.
+"""Functions of a SPIR-V module as nested statements: calls are inlined, ids are values.
 
-A pointer is an expression of `shading` that names a variable and a part of it, so that loads and stores are what they
-are there. Ids of the results of instructions are values; phis are variables that the blocks before them write.
+A pointer is an expression of `shading` that names a variable and a part of it, so that loads and stores are those of
+`shading`. Ids of the results of instructions are values; phis are variables that the blocks before them write.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _LIKE = {"InBoundsAccessChain": "AccessChain", "ConvertFToS": "ConvertFToU", "UC
          "Image": "SampledImage"}  # fmt: skip
 """Operations that are lowered as another one."""
 DEEPEST = 120
-"""Blocks that are left, or entered by one way, within each other."""
+"""Nesting depth of constructs."""
 
 
 class SpirvControl(NumberInstructions):
-    """Lowers functions by what their blocks say about where selections and loops end."""
+    """Lowers functions by the merge instructions of their blocks, which tell where selections and loops end."""
 
     # --- functions ---------------------------------------------------------------------------------------------------
     def inline(self, f: SpirvFunction, arguments: list[Typed]) -> Values:
-        """Put a function in the place of its call; return its result."""
+        """Inline a call of a function; return its result."""
         self.depth += 1
         if self.depth > DEEPEST_CALL:
             raise ShadingError(self.pos, "functions call each other too deeply")
@@ -56,7 +56,7 @@ class SpirvControl(NumberInstructions):
 
     # --- blocks ------------------------------------------------------------------------------------------------------
     def _from(self, label: int) -> None:
-        """Lower a block and what follows it, up to jumps out of what stands around it."""
+        """Lower a block and those after it, up to jumps out of the enclosing construct."""
         self.nested += 1
         if self.nested > DEEPEST:
             raise ShadingError(self.pos, "this is nested too deeply")
@@ -74,7 +74,7 @@ class SpirvControl(NumberInstructions):
         self.nested -= 1
 
     def _to(self, label: int) -> int:
-        """Jump to a block, or return it where that is the only thing that follows."""
+        """Jump to a block, or return its label if it simply follows."""
         self._tell_phis(label)
         target = self.targets.get(label)
         if target is None:
@@ -83,7 +83,7 @@ class SpirvControl(NumberInstructions):
         return 0
 
     def _tell_phis(self, label: int) -> None:
-        """Give the phis of a block their values on the way there from here."""
+        """Assign the phis of a block their values on the edge from here."""
         b = self.blocks.get(label)
         for i in b.phis if b is not None else ():
             pairs = i.rest(2)
@@ -95,7 +95,7 @@ class SpirvControl(NumberInstructions):
                     self.put_all(self.phis[i.word(1)], self.value(got))
 
     def _loop(self, b: SpirvBlock) -> int:
-        """Lower the loop that a block begins; return what follows it."""
+        """Lower the loop that a block begins; return the label of the block after it."""
         self.known = {}  # what its turns change is not looked for
         head = self.meeting()
         self.enter(head)
@@ -116,7 +116,7 @@ class SpirvControl(NumberInstructions):
         return b.merge
 
     def _statements(self, b: SpirvBlock) -> int:
-        """Lower a block and the selection that it begins; return what follows."""
+        """Lower a block and the selection that it begins; return the label of the block after it."""
         self.current = b.label
         for i in b.phis:
             self.keep(i, self.module.type(i.word(0)), [self.get(n) for n in self.phis[i.word(1)]])
@@ -128,7 +128,7 @@ class SpirvControl(NumberInstructions):
         return end
 
     def _last(self, b: SpirvBlock) -> bool:
-        """Return whether nothing stands between the end of what a block begins and the end of what is around it."""
+        """Return whether the end of the construct that a block begins is also the end of the enclosing one."""
         after = self.blocks.get(b.merge)
         if after is None or after.phis or after.body or after.turn or after.end is None:
             return False
@@ -163,13 +163,13 @@ class SpirvControl(NumberInstructions):
         return after
 
     def _way(self, label: int, way: Meeting, b: SpirvBlock) -> int:
-        """Lower one way of the condition that a block ends in; return the place of its block."""
+        """Lower one branch of the condition that ends a block; return the label of its first block."""
         place = self.enter(way)
         self._go_to(label, b)
         return place
 
     def _go_to(self, label: int, b: SpirvBlock) -> None:
-        """Lower what follows where a block leads to another one, up to jumps out of it."""
+        """Lower the blocks after an edge, up to jumps out of the construct."""
         self.current = b.label
         self._from(self._to(label))
 
@@ -210,7 +210,7 @@ class SpirvControl(NumberInstructions):
     _TerminateInvocation = _Kill
 
     def _Unreachable(self, b: SpirvBlock, i: SpirvInstruction) -> int:
-        """Go on with what follows the selection around here, as what is discarded does."""
+        """Continue after the enclosing selection, as discarded pixels do."""
         self.leave(self.levels[-1] if self.levels[-1].kind == "if" else self.ends[-1][0])
         return 0
 

@@ -1,4 +1,4 @@
-"""From a SPIR-V file to a function of the compiler's form and the shader's interface."""
+"""From a SPIR-V file to a function of the IR and the shader's interface."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MODELS = {0: "vertex", 4: "fragment"}
 
 @dataclass
 class SpirvFile:
-    """A module that was read, and the program of it that is meant."""
+    """A parsed module, and its selected entry point."""
 
     module: SpirvModule
     instructions: list[SpirvInstruction]
@@ -31,7 +31,7 @@ class SpirvFile:
 def read_spirv(data: bytes, path: str, stage: str | None = None, name: str = "") -> SpirvFile:
     """Read a module and choose its program, by stage and name where there are several.
 
-    Raises CompileError for a damaged file, and where no program or several are meant.
+    Raises CompileError for a damaged file, and if no program or more than one matches.
     """
     if stage is not None and stage not in STAGES:
         raise IsakitError(f"{stage!r} is not a stage; there are {' and '.join(STAGES)}")
@@ -58,7 +58,7 @@ def read_spirv(data: bytes, path: str, stage: str | None = None, name: str = "")
 
 
 def spirv_front(file: SpirvFile, target: str = "f16x4", varyings: Mapping[str, str] | None = None) -> Front:
-    """Lower the program of a module. Raises CompileError with what is not supported of it."""
+    """Lower the program of a module. Raises CompileError for unsupported features."""
     interface = ShaderInterface(file.stage, target=target)
     try:
         places = Places(file.module, file.instructions, file.sources)

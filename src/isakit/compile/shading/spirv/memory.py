@@ -26,7 +26,7 @@ from isakit.compile.shading.types import (
 
 
 class MemoryInstructions(SpirvValues):
-    """Lowers loads, stores and pointers, and what takes values apart and puts them together."""
+    """Lowers loads, stores and pointers, and the extraction and construction of composite values."""
 
     def op_Variable(self, i: SpirvInstruction) -> None:
         kind = self.module.type(i.word(0))

@@ -1,4 +1,4 @@
-"""A SPIR-V module: types, constants, variables, functions as blocks, and what is said about them."""
+"""A SPIR-V module: types, constants, variables, functions as blocks, and decorations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NUMBERS = {("Int", 32, 0): UINT, ("Int", 32, 1): INT, ("Int", 16, 0): USHORT, (
             ("Float", 32, 0): FLOAT, ("Float", 16, 0): HALF}  # fmt: skip
 
 Nested = Const | Sequence["Nested"]
-"""A constant: its components, vectors of matrices, elements and fields inside of each other."""
+"""A constant: its components, vectors of matrices, elements and fields, nested."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class SpirvBlock:
     """A block: its phis, its instructions without the last one, and that one.
 
     Attributes:
-        merge: what follows the selection or loop that it begins; 0 for none.
-        turn: what ends a turn of the loop that it begins; 0 for none.
+        merge: the block after the selection or loop that it begins; 0 for none.
+        turn: the continue target of the loop that it begins; 0 for none.
     """
 
     label: int
@@ -88,7 +88,7 @@ class SpirvFunction:
     blocks: list[SpirvBlock] = field(default_factory=list[SpirvBlock])
 
     def shared(self) -> set[int]:
-        """Return the ids that stand in several blocks."""
+        """Return the ids that are used in more than one block."""
         seen: set[int] = set()
         found: set[int] = set()
         for b in self.blocks:
@@ -101,11 +101,11 @@ class SpirvFunction:
 _ENDS = frozenset(OPS[n] for n in ("Branch", "BranchConditional", "Switch", "Kill", "Return", "ReturnValue",
                                    "Unreachable", "TerminateInvocation"))  # fmt: skip
 _IGNORED = frozenset((2, 4, 10, 14, 16, 17, OPS["Line"], OPS["NoLine"], 330, 256, 257, 331, 332))
-"""Operations that say nothing about values: capabilities, the memory model, modes, texts, lifetimes."""
+"""Operations without effect on values: capabilities, the memory model, modes, strings, lifetimes."""
 
 
 class SpirvModule:
-    """Declarations of a module, by id. Raises ShadingError for what is not whole or not supported."""
+    """Declarations of a module, by id. Raises ShadingError for incomplete and unsupported ones."""
 
     def __init__(self, instructions: Sequence[SpirvInstruction]) -> None:
         self.types: dict[int, Type] = {}
@@ -145,17 +145,17 @@ class SpirvModule:
         return () if isinstance(got, str) else got
 
     def number(self, n: int, decoration: int, member: int = -1) -> int | None:
-        """Return the number that a decoration has."""
+        """Return the number that is the operand of a decoration."""
         got = self.mark(n, decoration, member)
         return got[0] if got else None
 
     def said(self, n: int, decoration: int, member: int = -1) -> str:
-        """Return the text that a decoration has, nothing if there is none."""
+        """Return the string that is the operand of a decoration, "" if there is none."""
         got = self.marks.get((n, member), {}).get(decoration)
         return got if isinstance(got, str) else ""
 
     def has_built_ins(self, n: int, fields: int) -> bool:
-        """Return whether a structure is one of variables of the pipeline."""
+        """Return whether a structure consists of built-in variables of the pipeline."""
         return any(self.mark(n, BUILT_IN, k) is not None for k in range(fields))
 
     # --- reading -----------------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ class SpirvModule:
             self._unknown(i)
 
     def _unknown(self, i: SpirvInstruction) -> None:
-        """Leave out declarations that nothing may need; who needs one finds no id."""
+        """Skip an unknown declaration; an instruction that needs its id fails later."""
 
     def _Source(self, i: SpirvInstruction) -> None:
         if len(i.words) > 3:
@@ -240,7 +240,7 @@ class SpirvModule:
         self.types[n] = made
 
     def _made(self, i: SpirvInstruction, name: str) -> Type | None:
-        """Return a type, None for one that is not supported: who needs it finds none."""
+        """Return a type, None for an unsupported one, so that an instruction that needs it fails later."""
         if name == "Void":
             return VOID
         if name == "Bool":
@@ -358,7 +358,7 @@ def _scalar(kind: Type, word: int) -> Const | None:
 
 
 def zero(kind: Type) -> Nested | None:
-    """Return the constant of a type that is all zero, None for types that have none."""
+    """Return the zero constant of a type, None for types that have none."""
     if isinstance(kind, Numeric) and kind.is_scalar:
         return Const(0, "p") if kind.is_bool else _scalar(kind, 0)
     wanted = part_types(kind)

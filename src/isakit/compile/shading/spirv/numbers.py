@@ -1,4 +1,4 @@
-"""Instructions of SPIR-V on numbers and bools, texture reads, and the extended instructions of GLSL."""
+"""Instructions of SPIR-V on numbers and bools, texture sampling, and the extended instructions of GLSL."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _OTHERS = {spv.OPS[name]: found for name, found in {
     "ShiftRightArithmetic": (">>", "int"), "BitwiseOr": ("|", ""), "BitwiseXor": ("^", ""), "BitwiseAnd": ("&", ""),
 }.items()}  # fmt: skip
 _BINARY = _OF_KINDS | _OTHERS
-"""Operations to the operator and the kind of numbers that they are on; none: integers of any kind."""
+"""Operations to the operator and the kind of numbers they apply to; "" for integers of any kind."""
 _DERIVATIVES = {"DPdx": "ddx", "DPdy": "ddy", "Fwidth": "fwidth"}
 _SAMPLES = {"ImageSampleImplicitLod": "", "ImageSampleExplicitLod": "", "ImageSampleProjImplicitLod": "3",
             "ImageSampleProjExplicitLod": "3"}  # fmt: skip
@@ -52,7 +52,7 @@ class NumberInstructions(MemoryInstructions):
     """Lowers arithmetic, comparisons, conversions, products of matrices, and functions of the languages."""
 
     def of_table(self, i: SpirvInstruction, name: str) -> bool:
-        """Lower an instruction that a table describes; return whether one does."""
+        """Lower an instruction that a table describes; return whether there is a row for it."""
         derivative = _DERIVATIVES.get(name.removesuffix("Fine").removesuffix("Coarse"))
         if i.op in _BINARY:
             self._binary(i, *_BINARY[i.op])
@@ -85,7 +85,7 @@ class NumberInstructions(MemoryInstructions):
         self.keep(i, result, values)
 
     def _expanded(self, i: SpirvInstruction, name: str, bases: list[str]) -> None:
-        """Emit a function of the languages on all operands."""
+        """Emit a built-in function of the languages on all operands."""
         found = [self.numbers(n) for n in i.rest(2)]
         if not found or any(t.numeric.base.kind not in bases for t in found):
             raise ShadingError(self.pos, f"{said(i)} does not take operands of these types")
@@ -105,14 +105,14 @@ class NumberInstructions(MemoryInstructions):
         self._alike(i, "fmod", "float", 2)
 
     def _alike(self, i: SpirvInstruction, name: str, base: str, count: int) -> None:
-        """Emit a function of operands that all are of the result's type."""
+        """Emit a function whose operands all have the type of the result."""
         kind = self.kind_of(i)
         if kind.base.kind != base or kind.is_matrix or len(i.words) != 2 + count:
             raise ShadingError(self.pos, f"{said(i)} does not take operands of these types")
         self.keep(i, kind, self._call(name, [self.numbers(n, kind) for n in i.rest(2)], kind))
 
     def op_SMod(self, i: SpirvInstruction) -> None:
-        """Write the remainder with the sign of the divisor."""
+        """Emit the remainder with the sign of the divisor."""
         kind = self.kind_of(i)
         out: Values = []
         for x, y in zip(self.given(i, 2, kind), self.given(i, 3, kind), strict=True):
@@ -135,7 +135,7 @@ class NumberInstructions(MemoryInstructions):
         self._each(i, lambda v: self.op(NOT, v))
 
     def _each(self, i: SpirvInstruction, do: Callable[[IrValue], IrValue]) -> None:
-        """Do something with each of some integers."""
+        """Apply a function to each component of an integer or vector."""
         kind, found = self.kind_of(i), self.numbers(i.word(2))
         if kind.base.kind not in ("int", "uint") or found.numeric.base.kind not in ("int", "uint"):
             raise ShadingError(self.pos, f"{said(i)} does not take operands of these types")
@@ -201,7 +201,7 @@ class NumberInstructions(MemoryInstructions):
         return got
 
     def _rows(self, m: Typed) -> Values | None:
-        """Return the rows of a matrix if they are at hand: of a uniform that lies in memory by them."""
+        """Return the rows of a matrix if they are available: those of a uniform stored in memory by rows."""
         return self._columns(m.place) if isinstance(m, Loaded) else None
 
     def op_MatrixTimesVector(self, i: SpirvInstruction) -> None:

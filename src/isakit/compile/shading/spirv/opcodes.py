@@ -1,4 +1,4 @@
-"""Numbers of SPIR-V: operations by name, and what the extended instructions of GLSL are called in `shading`."""
+"""Numbers of SPIR-V: opcodes by name, and the names in `shading` of the extended instructions of GLSL."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OPS = _numbers("""
     250 BranchConditional 251 Switch 252 Kill 253 Return 254 ReturnValue 255 Unreachable 317 NoLine
     4416 TerminateInvocation 5380 DemoteToHelperInvocation 5632 DecorateString 5633 MemberDecorateString
 """)
-"""The operations that are read, by name."""
+"""The supported opcodes, by name."""
 NAMES = {number: name for name, number in OPS.items()}
 
 COLUMN_ORDER, ROW_ORDER, BLOCK, BUFFER_BLOCK, BUILT_IN, FLAT, CENTROID, LOCATION, BINDING, USER_SEMANTIC = (
@@ -42,7 +42,7 @@ UNIFORM_CONSTANT, INPUT, UNIFORM, OUTPUT, PRIVATE, FUNCTION, PUSH_CONSTANT = 0, 
 """Storage classes."""
 BUILT_INS = {0: "POSITION", 1: "PSIZE", 3: "CLP0", 5: "INDEX", 6: "INSTANCE", 15: "WPOS", 16: "SPRITECOORD", 17: "FACE",
              22: "DEPTH", 42: "INDEX", 43: "INSTANCE"}  # fmt: skip
-"""Variables of the pipeline to their semantics."""
+"""Built-in variables of the pipeline to their semantics."""
 DIMENSIONS = {0: "1d", 1: "2d", 2: "3d", 3: "cube", 4: "rect"}
 
 EXTENDED = {
@@ -58,7 +58,7 @@ EXTENDED = {
 }  # fmt: skip
 """Numbers of the set GLSL.std.450 to expansions."""
 INTEGERS = {5: "int", 7: "int", 38: "uint", 39: "int", 41: "uint", 42: "int", 44: "uint", 45: "int"}
-"""Those that take integers, and of which kind."""
+"""Extended instructions that take integers, and of which kind."""
 COUNTS = {**dict.fromkeys(("atan2", "pow", "min", "max", "step", "distance", "cross", "reflect"), 2),
           **dict.fromkeys(("clamp", "lerp", "smoothstep", "fma", "faceforward", "refract"), 3)}  # fmt: skip
-"""Numbers of operands of expansions, where it is not one."""
+"""Numbers of operands of expansions that do not have one."""

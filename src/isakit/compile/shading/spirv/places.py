@@ -1,4 +1,4 @@
-"""Places in the sources that a module was made from, for messages and for tables of lines."""
+"""Positions in the sources that a module was compiled from, for messages and line tables."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _MOST_LINES = 1 << 17
 
 
 class Places:
-    """The texts that a module names: those it holds, and empty lines for others.
+    """The sources that a module names: those it embeds, and empty lines for others.
 
-    A message about nothing that has a line is about the file itself, the text that was added first.
+    A message without a line is about the file itself, which was added first.
     """
 
     def __init__(self, module: SpirvModule, instructions: list[SpirvInstruction], sources: ShaderSources) -> None:
@@ -27,7 +27,7 @@ class Places:
             self.files[n] = sources.add(module.strings[n], text + "\n" * max(0, missing))
 
     def of(self, i: SpirvInstruction) -> int:
-        """Return the place of an instruction, 0 where it has none."""
+        """Return the position of an instruction, 0 if it has none."""
         if i.line is None or i.line[0] not in self.files:
             return 0
         file = self.files[i.line[0]]
@@ -37,6 +37,6 @@ class Places:
 
 
 def _without_header(text: str) -> str:
-    """Return a source without the lines that a compiler wrote before it."""
+    """Return a source without the lines that a compiler inserted before it."""
     head, mark, rest = text.partition("#line 1\n")
     return rest if mark and all(line.startswith("//") for line in head.splitlines()) else text

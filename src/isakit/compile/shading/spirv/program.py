@@ -1,4 +1,4 @@
-"""An entry point of a SPIR-V module as one function of the compiler's form, and its interface."""
+"""An entry point of a SPIR-V module as one function of the IR, and its interface."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SpirvProgram(SpirvControl):
 
     # --- the whole ---------------------------------------------------------------------------------------------------
     def lower_entry(self, function: int) -> None:
-        """Lower everything. Raises ShadingError."""
+        """Lower the entry point. Raises ShadingError."""
         f = self.module.functions.get(function)
         if f is None or f.parameters or f.result is not VOID:
             raise ShadingError(0, f"id {function} is not a function that a pipeline can start")
@@ -49,7 +49,7 @@ class SpirvProgram(SpirvControl):
         self._write()
 
     def _touched(self) -> tuple[set[int], set[int], set[tuple[int, int]]]:
-        """Return the ids that functions name, those that they may store to, and (id, member) of parts they point to."""
+        """Return the ids that functions use, those they may store to, and (id, member) of the members they point to."""
         touched: set[int] = set()
         stored: set[int] = set()
         members: set[tuple[int, int]] = set()
@@ -69,7 +69,7 @@ class SpirvProgram(SpirvControl):
 
     # --- variables outside of functions ------------------------------------------------------------------------------
     def _global(self, g: GlobalVariable, stored: bool, members: set[tuple[int, int]]) -> list[ShaderVariable]:
-        """Return the variables that one of the module is for its shader."""
+        """Return the shader's variables for a global variable of the module."""
         kind, storage = g.type.to, g.type.storage
         role = {spv.INPUT: "input", spv.OUTPUT: "output", spv.UNIFORM_CONSTANT: "sampler", spv.PRIVATE: "local",
                 spv.UNIFORM: "uniform", spv.PUSH_CONSTANT: "uniform"}.get(storage)  # fmt: skip
@@ -104,7 +104,7 @@ class SpirvProgram(SpirvControl):
         return [v for v in made if v.semantic != "NONE"]
 
     def _variable(self, n: int, member: int, name: str, kind: Type, role: str) -> ShaderVariable:
-        """Return a variable with what is said about an id or its member."""
+        """Return a variable with the decorations of an id or its member."""
         name = re.sub(r"[^\w.]", "_", name, flags=re.ASCII)
         unique = name if name not in self.used_names else f"{name}_{n}"
         self.used_names.add(unique)
@@ -128,7 +128,7 @@ class SpirvProgram(SpirvControl):
         return v
 
     def _member(self, g: GlobalVariable, kind: StructType, k: int, role: str, owner: str) -> ShaderVariable:
-        """Return the variable that a member of a block is: by its own name, after the block's where that is taken."""
+        """Return the variable for a member of a block: under its own name, or after the block's if that is taken."""
         name = kind.fields[k].name
         if name in self.used_names and owner:
             name = f"{owner}.{name}"

@@ -1,4 +1,4 @@
-"""Ids of a SPIR-V module as what they are in a function: values, and places that pointers point to."""
+"""Ids of a SPIR-V module within a function: values, and the places that pointers point to."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from isakit.compile.vector_ops import DISCARD
 
 
 class Members(Typed):
-    """Variables that a structure consists of: fields of a block of uniforms, or of variables of the pipeline."""
+    """The variables that make up a structure: fields of a block of uniforms, or built-in variables of the pipeline."""
 
     def __init__(self, kind: StructType, members: list[TypedName]) -> None:
         super().__init__(0, kind)
@@ -44,7 +44,7 @@ class Members(Typed):
 
 
 class Loaded(Lowered):
-    """The value of a place that nothing is stored to, which may be a matrix that lies there by its rows."""
+    """The value of a place that is never stored to, which may be a matrix stored by rows."""
 
     def __init__(self, pos: int, values: Values, place: Typed) -> None:
         super().__init__(pos, place.type, values)
@@ -52,7 +52,7 @@ class Loaded(Lowered):
 
 
 class SpirvValues(Program):
-    """Keeps what ids are in the function that is lowered."""
+    """Keeps the values of ids in the function being lowered."""
 
     def __init__(
         self, module: SpirvModule, interface: ShaderInterface, sources: ShaderSources, places: Places,
@@ -79,7 +79,7 @@ class SpirvValues(Program):
         self.ends: list[tuple[Level, Type, list[int]]] = []
 
     def typed(self, n: int) -> Typed:
-        """Return what an id is: a value, or the place that a pointer points to. Raises ShadingError."""
+        """Return the value of an id, or the place that a pointer points to. Raises ShadingError."""
         got = self.frame.get(n) or self.globals.get(n)
         level, slots = self.kept.get(n, (None, ()))
         if got is not None and level is not None and level not in self.levels:
@@ -117,18 +117,18 @@ class SpirvValues(Program):
         return got
 
     def given(self, i: SpirvInstruction, k: int, like: Numeric | None = None) -> Values:
-        """Return the values of the operand at a word."""
+        """Return the values of the operand in word `k`."""
         return self.value(self.numbers(i.word(k), like))
 
     def kind_of(self, i: SpirvInstruction) -> Numeric:
-        """Return the type of a result that is numbers. Raises ShadingError."""
+        """Return the numeric type of a result. Raises ShadingError."""
         got = self.module.type(i.word(0))
         if not isinstance(got, Numeric):
             raise ShadingError(self.pos, f"{said(i)} has a result of type {got}")
         return got
 
     def keep(self, i: SpirvInstruction, kind: Type, values: Values) -> None:
-        """Make values the result of an instruction."""
+        """Set the result of an instruction."""
         if tuple(v.kind for v in values) != kinds(kind):
             raise ShadingError(self.pos, f"{said(i)} does not have a result of type {kind}")
         self.frame[i.word(1)] = Lowered(self.pos, kind, values)
@@ -138,7 +138,7 @@ class SpirvValues(Program):
             self.kept[i.word(1)] = self.levels[-1], slots
 
     def place(self, n: int) -> Typed:
-        """Return what a pointer points to. Raises ShadingError."""
+        """Return the place that a pointer points to. Raises ShadingError."""
         got = self.typed(n)
         if isinstance(got, Lowered):
             raise ShadingError(self.pos, f"id {n} is not a pointer that is supported")
@@ -193,5 +193,5 @@ class SpirvValues(Program):
 
 
 def said(i: SpirvInstruction) -> str:
-    """Return the name of an instruction's operation."""
+    """Return the name of an instruction's opcode."""
     return f"Op{spv.NAMES.get(i.op, i.op)}"

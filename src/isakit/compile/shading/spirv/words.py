@@ -1,4 +1,4 @@
-"""The words of a SPIR-V file as instructions, with the lines of the source that they come from."""
+"""The words of a SPIR-V file as instructions, with their source lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINE, NO_LINE = 8, 317
 class SpirvInstruction:
     """An instruction: its number, its words after the first, its place in the file in words, and its line.
 
-    `line`: (id of the string that names the file, line, column), None where nothing is said.
+    `line`: (id of the string that names the file, line, column), None if there is no debug information.
     """
 
     op: int
@@ -32,11 +32,11 @@ class SpirvInstruction:
         return self.words[k]
 
     def rest(self, k: int) -> tuple[int, ...]:
-        """Return the words from one on."""
+        """Return the words from `k` on."""
         return self.words[k:]
 
     def text(self, k: int) -> tuple[str, int]:
-        """Return the string that begins at a word, and the number of the word after it. Raises ShadingError."""
+        """Return the string that begins at a word, and the index of the word after it. Raises ShadingError."""
         data = struct.pack(f"<{len(self.words) - k}I", *self.words[k:]) if k < len(self.words) else b""
         end = data.find(b"\0")
         if end < 0:
@@ -45,7 +45,7 @@ class SpirvInstruction:
 
 
 def read_words(data: bytes) -> list[SpirvInstruction]:
-    """Return the instructions of a file. Raises ShadingError for one that is not whole."""
+    """Return the instructions of a file. Raises ShadingError for a truncated one."""
     if data[:4] not in SPIRV_MAGIC:
         raise ShadingError(0, "the file does not begin as SPIR-V does")
     if len(data) % 4 or len(data) < 4 * _HEADER:
