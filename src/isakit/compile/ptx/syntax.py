@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from isakit.compile.placed_error import PlacedError
@@ -238,6 +238,23 @@ class Group:
 
 
 Operand = Name | Number | Vector | Address | Inverted | Both | Group
+
+
+def names_in(operand: Operand) -> Iterator[Name]:
+    """Yield the names in an operand; of an address its base alone."""
+    match operand:
+        case Name():
+            yield operand
+        case Address(base=Name() as name) | Inverted(name=name):
+            yield name
+        case Both(first=first, second=second):
+            yield first
+            yield second
+        case Vector(items=items) | Group(items=items):
+            for item in items:
+                yield from names_in(item)
+        case _:
+            pass
 
 
 @dataclass(slots=True)

@@ -13,14 +13,12 @@ from isakit.compile.ptx.grammar import match
 from isakit.compile.ptx.syntax import (
     SIZES,
     Address,
-    Both,
-    Inverted,
     Name,
-    Operand,
     PtxRegister,
     PtxStatement,
     PtxSyntaxError,
     Vector,
+    names_in,
 )
 
 _OPERANDS = {
@@ -69,7 +67,7 @@ def check(s: PtxStatement) -> None:
     for operand, wanted in zip(s.operands, types, strict=False):
         if isinstance(operand, Vector) and s.opcode.startswith("mov"):
             continue  # what is packed and unpacked is of another size
-        for name in _names(operand):
+        for name in names_in(operand):
             what = name.what
             if not isinstance(what, PtxRegister):
                 continue
@@ -78,20 +76,6 @@ def check(s: PtxStatement) -> None:
                     raise _error(name, what, "an address has 32 or 64 bits")
             elif wanted and not fits(what.type, wanted, wider):
                 raise _error(name, what, f"`{s.opcode}` takes .{wanted} here")
-
-
-def _names(operand: Operand) -> tuple[Name, ...]:
-    if isinstance(operand, Name):
-        return (operand,)
-    if isinstance(operand, Address):
-        return (operand.base,) if isinstance(operand.base, Name) else ()
-    if isinstance(operand, Inverted):
-        return (operand.name,)
-    if isinstance(operand, Both):
-        return operand.first, operand.second
-    if isinstance(operand, Vector):
-        return tuple(name for item in operand.items for name in _names(item))
-    return ()
 
 
 def _error(name: Name, register: PtxRegister, why: str) -> PtxSyntaxError:

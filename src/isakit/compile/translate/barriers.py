@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from isakit.compile.ir import Const, IrValue
 from isakit.compile.ops import ADD, AND, BAR, CMP, MUL16, PNOT, SEL, SHR
-from isakit.compile.ptx.syntax import Name, Number, Operand, PtxStatement, PtxVariable
+from isakit.compile.ptx.syntax import Name, Number, PtxStatement, PtxVariable
+from isakit.compile.translate.base import Args, Mods
 from isakit.compile.translate.memory import MemoryAddress, MemoryInstructions
-
-Mods = dict[str, str]
-Args = tuple[Operand, ...]
 
 MOST_THREADS = 512
 VOTES = PtxVariable("shared", "%votes", "u8", MOST_THREADS + 4, 4, unique="%votes")
@@ -97,12 +95,10 @@ class Barriers(MemoryInstructions):
         self.put(total, Const(0))
         self.put(k, Const(0))
         self.put(end, count)
-        b.block.term = ("jump", loop)
-        self.go(loop)
+        self.jump(loop)
         word = self._load(MemoryAddress(self.get(k), at, "shared"), "b32", "r", {"order": "volatile"})
         self.put(total, b.op(ADD, self.get(total), word))
         self.put(k, b.op(ADD, self.get(k), Const(4)))
         more = b.op(CMP(cond="l", ty="u32"), self.get(k), self.get(end))
-        b.block.term = ("branch", more, False, loop, after)
-        self.go(after)
+        self.branch(more, loop, after, after)
         return self.get(total)

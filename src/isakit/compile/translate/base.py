@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from isakit.compile.builder import IrBuilder, words64
 from isakit.compile.ir import Block, Const, Function, IrValue, Mark
@@ -51,6 +52,9 @@ from isakit.compile.tesla.chip import Chip
 from isakit.description import PARAM_BASE
 
 Pair = tuple[IrValue, IrValue]
+Mods = dict[str, str]
+"""The words of an opcode by what they say, as `grammar.match` finds them."""
+Args = tuple[Operand, ...]
 
 HEADER = {"%ntid.x": 0x2, "%ntid.y": 0x4, "%ntid.z": 0x6, "%nctaid.x": 0x8, "%nctaid.y": 0xA, "%ctaid.x": 0xC,
           "%ctaid.y": 0xE, "%gridid": 0x0}  # fmt: skip
@@ -163,6 +167,16 @@ class Base:
         block.loc = self.b.loc
         self.function.blocks.append(block)
         self.b.enter(block)
+
+    def jump(self, to: Block, then: Block | None = None) -> None:
+        """End the block with a jump, and go on in `then`, by default where it leads."""
+        self.b.block.term = ("jump", to)
+        self.go(then or to)
+
+    def branch(self, p: IrValue, yes: Block, no: Block, then: Block) -> None:
+        """End the block: `yes` follows where `p` is true, else `no`; go on in `then`."""
+        self.b.block.term = ("branch", p, False, yes, no)
+        self.go(then)
 
     # --- types ------------------------------------------------------------------------------------------------------
     def is_double(self, ty: str) -> bool:
@@ -292,6 +306,10 @@ class Base:
             raise self.refuse(f"`{r.name}` is too narrow: it has type .{r.type}", operand)
         raise self.refuse("a 64-bit register or a constant was expected", operand)
 
+    def words(self, operand: Operand, ty: str) -> tuple[IrValue, ...]:
+        """Return an integer as its word, or the two of one of 64 bits."""
+        return self.pair(operand) if self.is_wide(ty) else (self.word(operand, ty),)
+
     def double(self, operand: Operand) -> IrValue:
         """Return an f64."""
         if isinstance(operand, Number):
@@ -411,6 +429,13 @@ class Base:
                 self.write_double(operand, self.b.op(PACK, *value))
         else:
             raise self.refuse(f"`{r.name}` has type .{r.type}, the result has 64 bits", operand)
+
+    def write_words(self, operand: Operand, words: Sequence[IrValue], ty: str) -> None:
+        """Write an integer of one word, of a type, or of two."""
+        if len(words) == 2:
+            self.write_pair(operand, (words[0], words[1]))
+        else:
+            self.write(operand, words[0], ty)
 
     def write_double(self, operand: Operand, value: IrValue) -> None:
         """Write an f64."""

@@ -6,10 +6,7 @@ from isakit.compile.builder import words64
 from isakit.compile.ir import Const, IrValue
 from isakit.compile.ops import ADD, AND, CMP, MINU, NOT, OR, PAND, POR, PXOR, SAR, SEL, SEXT8, SHL, SHR, SUB, XOR, ZEXT8
 from isakit.compile.ptx.syntax import Operand
-from isakit.compile.translate.base import Base, Pair
-
-Mods = dict[str, str]
-Args = tuple[Operand, ...]
+from isakit.compile.translate.base import Args, Base, Mods, Pair
 
 SELECTORS = {"f4e": 0x6543_5432_4321_3210, "b4e": 0x0123_7012_6701_5670, "rc8": 0x3333_2222_1111_0000,
              "ecl": 0x3333_3222_3211_3210, "ecr": 0x3210_2210_1110_0000, "rc16": 0x3232_1010_3232_1010}  # fmt: skip
@@ -29,11 +26,9 @@ class BitInstructions(Base):
         op, ty = self.at.opcode.split(".")[0], m["t"]
         if ty == "pred":
             self.write_predicate(a[0], self.b.op(PREDICATE_LOGIC[op], self.predicate(a[1]), self.predicate(a[2])))
-        elif ty == "b64":
-            x, y = self.pair(a[1]), self.pair(a[2])
-            self.write_pair(a[0], (self.b.op(LOGIC[op], x[0], y[0]), self.b.op(LOGIC[op], x[1], y[1])))
         else:
-            self.write(a[0], self.b.op(LOGIC[op], self.word(a[1], ty), self.word(a[2], ty)), ty)
+            both = zip(self.words(a[1], ty), self.words(a[2], ty), strict=True)
+            self.write_words(a[0], [self.b.op(LOGIC[op], x, y) for x, y in both], ty)
 
     def do_shl(self, m: Mods, a: Args) -> None:
         ty, n = m["bits"], self.word(a[2], "u32")
@@ -91,9 +86,8 @@ class BitInstructions(Base):
         self.write(a[0], v, "b32")
 
     def do_popc(self, m: Mods, a: Args) -> None:
-        words = self.pair(a[1]) if m["b3264"] == "b64" else (self.word(a[1], "b32"),)
         total: IrValue = Const(0)
-        for w in words:
+        for w in self.words(a[1], m["b3264"]):
             total = self.b.op(ADD, total, self.count_bits(w))
         self.write(a[0], total, "u32", loose=True)
 
@@ -144,7 +138,7 @@ class BitInstructions(Base):
         ty = m["bfe"]
         op = self.b.op
         wide = self.is_wide(ty)
-        words = self.pair(a[1]) if wide else (self.word(a[1], ty),)
+        words = self.words(a[1], ty)
         if ty[0] == "s":
             sign = op(SAR, words[-1], Const(31))
             words = tuple(op(XOR, w, sign) for w in words)

@@ -6,32 +6,28 @@ Source: [corpus], the sequence is the one NVIDIA's compiler calls.
 
 from __future__ import annotations
 
+from functools import partialmethod
+
 from isakit.compile.builder import words64
 from isakit.compile.ir import Const, IrValue
 from isakit.compile.ops import ABS, ADD, AND, CMP, CVT, FMUL, MASK, MUL, NOT, OR, RCP, SAR, SEL, SHL, SHR, SUB, XOR
-from isakit.compile.ptx.syntax import Operand
-from isakit.compile.translate.base import Base, Pair
-
-Mods = dict[str, str]
-Args = tuple[Operand, ...]
+from isakit.compile.translate.base import Args, Base, Mods, Pair
 
 
 class Division(Base):
     """`div` and `rem` of integers."""
 
-    def do_div_int(self, m: Mods, a: Args) -> None:
-        self._divide(m["int"], a, False)
-
-    def do_rem_int(self, m: Mods, a: Args) -> None:
-        self._divide(m["int"], a, True)
-
-    def _divide(self, ty: str, a: Args, remainder: bool) -> None:
+    def _divide(self, m: Mods, a: Args, remainder: bool) -> None:
+        ty = m["int"]
         sign = ty[0] == "s"
         if self.is_wide(ty):
             self.write_pair(a[0], self.divide64(self.pair(a[1]), self.pair(a[2]), sign, remainder))
             return
         x, y = self.extend(self.word(a[1], ty), ty), self.extend(self.word(a[2], ty), ty)
         self.write(a[0], self.divide32(x, y, sign, remainder), ty)
+
+    do_div_int = partialmethod(_divide, remainder=False)
+    do_rem_int = partialmethod(_divide, remainder=True)
 
     def divide32(self, x: IrValue, y: IrValue, sign: bool, remainder: bool) -> IrValue:
         """Compute quotient or remainder of 32-bit numbers."""
@@ -107,8 +103,7 @@ class Division(Base):
         self.put(count, Const(64))
         self.put(signs, s)
         loop, done = self.new_block(), self.new_block()
-        b.block.term = ("jump", loop)
-        self.go(loop)
+        self.jump(loop)
         q0, q1, r0, r1 = self.get(q[0]), self.get(q[1]), self.get(r[0]), self.get(r[1])
         y0, y1 = self.get(divisor[0]), self.get(divisor[1])
         # the bit that leaves the remainder counts too: it is then certainly not less than the divisor
@@ -128,9 +123,8 @@ class Division(Base):
         self.put(count, left)
         self.get(signs)
         again = op(CMP(cond="lg", ty="u32"), left, Const(0))
-        b.block.term = ("branch", again, False, loop, done)
         b.block.uniform = True
-        self.go(done)
+        self.branch(again, loop, done, done)
         out = (self.get(r[0]), self.get(r[1])) if remainder else (self.get(q[0]), self.get(q[1]))
         if sign:
             m = self.get(signs)

@@ -330,8 +330,7 @@ class Exact(Base):
         for slot, v in zip(slots, (*result, *floor, inexact, shift, sign), strict=True):
             self.put(slot, v)
         inner, after = self.new_block(), self.new_block()
-        b.block.term = ("branch", small, False, inner, after)
-        self.go(inner)
+        self.branch(small, inner, after, inner)
         q: Pair = self.get(slots[2]), self.get(slots[3])
         sign = self.get(slots[6])
         e = op(ADD, op(SHR, q[1], Const(20)), self.get(slots[5]))
@@ -353,8 +352,7 @@ class Exact(Base):
         total = b.add64(kept, (up, Const(0)))
         self.put(slots[0], total[0])
         self.put(slots[1], op(OR, total[1], op(AND, sign, Const(SIGN))))
-        b.block.term = ("jump", after)
-        self.go(after)
+        self.jump(after)
         return op(PACK, self.get(slots[0]), self.get(slots[1]))
 
     def root_double(self, x: IrValue, rnd: str) -> IrValue:

@@ -6,6 +6,7 @@ These chips flush f32 denormals regardless of `.ftz`, and their f32 `mad` trunca
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partialmethod
 
 from isakit.compile.builder import words64
 from isakit.compile.ir import Const, IrValue, PlainOp
@@ -49,11 +50,8 @@ from isakit.compile.ops import (
     XOR,
 )
 from isakit.compile.ptx.syntax import SIZES, Operand
-from isakit.compile.translate.base import Pair
+from isakit.compile.translate.base import Args, Mods, Pair
 from isakit.compile.translate.exact import ROUNDINGS, Exact
-
-Mods = dict[str, str]
-Args = tuple[Operand, ...]
 
 QUARTER = 0x3E80_0000
 LARGE = 0x7E80_0000
@@ -86,12 +84,6 @@ class Floats(Exact):
         return [self.widened(self.flushed(self.word(o, "f32"))) for o in operands]
 
     # --- sums and products ------------------------------------------------------------------------------------------
-    def do_add_flt(self, m: Mods, a: Args) -> None:
-        self._float_sum(m, a, False)
-
-    def do_sub_flt(self, m: Mods, a: Args) -> None:
-        self._float_sum(m, a, True)
-
     def _float_sum(self, m: Mods, a: Args, minus: bool) -> None:
         ty = m["flt"]
         if self._directed_single(m):
@@ -111,6 +103,9 @@ class Floats(Exact):
             return
         v = self.b.op(DADD(neg2=minus, rnd=m["rnd"] or "rn", loose=not m["rnd"]), self.double(a[1]), self.double(a[2]))
         self.write_double(a[0], v)
+
+    do_add_flt = partialmethod(_float_sum, minus=False)
+    do_sub_flt = partialmethod(_float_sum, minus=True)
 
     def do_mul_flt(self, m: Mods, a: Args) -> None:
         ty = m["flt"]
@@ -161,13 +156,7 @@ class Floats(Exact):
         self._finish(m, a[0], self.round_once(self.b.op(DMUL(rnd="rn"), x, y), z, m["rnd"]))
 
     # --- one operand ------------------------------------------------------------------------------------------------
-    def do_abs_flt(self, m: Mods, a: Args) -> None:
-        self._float_sign(m, a, absolute=True)
-
-    def do_neg_flt(self, m: Mods, a: Args) -> None:
-        self._float_sign(m, a)
-
-    def _float_sign(self, m: Mods, a: Args, absolute: bool = False) -> None:
+    def _float_sign(self, m: Mods, a: Args, absolute: bool) -> None:
         if self.single(m):
             v = self.b.op(
                 CVT(to="f32", source="f32", abs=absolute, neg=not absolute), self.word(a[1], "f32"), kinds="r"
@@ -177,17 +166,17 @@ class Floats(Exact):
             v = self.b.op(CVT(to="f64", source="f64", abs=absolute, neg=not absolute), self.double(a[1]), kinds="d")
             self.write_double(a[0], v)
 
-    def do_min_flt(self, m: Mods, a: Args) -> None:
-        self._extreme_float(FMIN, DMIN, m, a)
-
-    def do_max_flt(self, m: Mods, a: Args) -> None:
-        self._extreme_float(FMAX, DMAX, m, a)
+    do_abs_flt = partialmethod(_float_sign, absolute=True)
+    do_neg_flt = partialmethod(_float_sign, absolute=False)
 
     def _extreme_float(self, single: PlainOp, double: PlainOp, m: Mods, a: Args) -> None:
         if self.single(m):
             self.write(a[0], self.b.op(single, self.word(a[1], "f32"), self.word(a[2], "f32")), m["flt"])
         else:
             self.write_double(a[0], self.b.op(double, self.double(a[1]), self.double(a[2])))
+
+    do_min_flt = partialmethod(_extreme_float, FMIN, DMIN)
+    do_max_flt = partialmethod(_extreme_float, FMAX, DMAX)
 
     def do_copysign(self, m: Mods, a: Args) -> None:
         op = self.b.op
@@ -280,22 +269,18 @@ class Floats(Exact):
             self._finish(m, a[0], self.exact_root(x, self._how(m)))
 
     def do_rsqrt(self, m: Mods, a: Args) -> None:
-        if not self.single(m):
+        if self.single(m):
+            self._function(RSQRT, m, a)
+        else:
             self.write_double(a[0], self.inverse_root_double(self.double(a[1])))
-            return
-        self._finish(m, a[0], self.b.op(RSQRT, self.word(a[1], "f32")))
 
-    def do_sfu_sin(self, m: Mods, a: Args) -> None:
-        self._finish(m, a[0], self.b.op(SIN, self.word(a[1], "f32")))
+    def _function(self, op: PlainOp, m: Mods, a: Args) -> None:
+        self._finish(m, a[0], self.b.op(op, self.word(a[1], "f32")))
 
-    def do_sfu_cos(self, m: Mods, a: Args) -> None:
-        self._finish(m, a[0], self.b.op(COS, self.word(a[1], "f32")))
-
-    def do_sfu_lg2(self, m: Mods, a: Args) -> None:
-        self._finish(m, a[0], self.b.op(LG2, self.word(a[1], "f32")))
-
-    def do_sfu_ex2(self, m: Mods, a: Args) -> None:
-        self._finish(m, a[0], self.b.op(EX2, self.word(a[1], "f32")))
+    do_sfu_sin = partialmethod(_function, SIN)
+    do_sfu_cos = partialmethod(_function, COS)
+    do_sfu_lg2 = partialmethod(_function, LG2)
+    do_sfu_ex2 = partialmethod(_function, EX2)
 
     def do_frc(self, m: Mods, a: Args) -> None:
         """Translate PTX 1.0's x - floor(x)."""
@@ -397,15 +382,7 @@ class Floats(Exact):
     def _integer_to_float(self, to: str, source: str, rnd: str, sat: bool, a: Args, written: str) -> None:
         op = self.b.op
         double = to == "f64" and self.is_double(to)
-        if to == "f16":
-            if source in ("u64", "s64"):
-                raise self.refuse(f"conversions from .{source} to .{to} are not supported")
-            # the chip's own conversion to f16 loses bits: through f32, which holds every value f16 rounds from
-            v = op(
-                CVT(to="f32", source=source[0] + "32", rnd="rz"),
-                self.extend(self.word(a[1], source), source),
-                kinds="r",
-            )
+        if to == "f16":  # the chip's own loses bits
             raise self.refuse(f"conversions from .{source} to .f16 are not supported")
         if source in ("u64", "s64"):
             if self.chip.fp64:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from itertools import chain
 
-from isakit.compile.ir import Block, Const, Function
+from isakit.compile.ir import Block, Const, Function, IrValue
 from isakit.compile.layout import VariableLayout
 from isakit.compile.ops import BRKPT, CMP, FENCE, OR, PMEVENT, PNOT, POR, SHL, SHR, TRAP, VOTE, ZEXT16
 from isakit.compile.ptx import grammar, types
 from isakit.compile.ptx.syntax import (
     SIZES,
     Address,
-    Both,
     Group,
     Label,
     Name,
@@ -24,18 +23,17 @@ from isakit.compile.ptx.syntax import (
     PtxStatement,
     PtxVariable,
     Vector,
+    names_in,
     source_name,
 )
 from isakit.compile.tesla.chip import Chip
 from isakit.compile.translate.barriers import VOTES, Barriers, reduces
-from isakit.compile.translate.base import Unsupported
+from isakit.compile.translate.base import Args, Mods, Unsupported
 from isakit.compile.translate.floats import Floats
 from isakit.compile.translate.integer import Integer
 from isakit.compile.translate.memory import MemoryAddress
 from isakit.errors import DefinitionError, did_you_mean
 
-Mods = dict[str, str]
-Args = tuple[Operand, ...]
 MAX_CALLS = 4096
 """Calls inlined into one kernel at most: larger kernels are refused before they exhaust the host's memory."""
 _HEAP = "kernels have a heap from sm_20 on; pass memory of cudaMalloc to the kernel"
@@ -151,15 +149,11 @@ class Translator(Integer, Floats, Barriers):
         self.put(keep, index)
         names = self.entry.branch_targets[a[1].text]
         for k, name in enumerate(names):
-            block = self.label(Name(name, a[1].pos))
+            block, after = self.label(Name(name, a[1].pos)), self.new_block()
             if k == len(names) - 1:
-                self.b.block.term = ("jump", block)
-                break
-            after = self.new_block()
-            p = self.b.op(CMP(cond="e", ty="u32"), self.get(keep), Const(k))
-            self.b.block.term = ("branch", p, False, block, after)
-            self.go(after)
-        self.go(self.new_block())
+                self.jump(block, after)
+            else:
+                self.branch(self.b.op(CMP(cond="e", ty="u32"), self.get(keep), Const(k)), block, after, after)
 
     def do_call(self, m: Mods, a: Args) -> None:
         """Inline a function."""
@@ -208,14 +202,11 @@ class Translator(Integer, Floats, Barriers):
             here, following = self.new_block(), self.new_block()
             number = Const(self.module.number_of(f.name))
             p = self.b.op(CMP(cond="e", ty="u32"), self.get(keep), number)
-            self.b.block.term = ("branch", p, False, here, following)
-            self.go(here)
+            self.branch(p, here, following, here)
             self._inline(f, pointer, given, results)
-            self.b.block.term = ("jump", after)
-            self.go(following)
+            self.jump(after, following)
         self.b.emit(TRAP, [], "")  # no function
-        self.b.block.term = ("jump", after)
-        self.go(after)
+        self.jump(after)
 
     def _inline(self, callee: PtxFunction, name: Name, given: Args, results: Args) -> None:
         """Translate the statements of a function, with its parameters set to the arguments."""
@@ -236,9 +227,7 @@ class Translator(Integer, Floats, Barriers):
         self.entry = PtxFunction(entry.name, entry.pos, params=entry.params, branch_targets=callee.branch_targets)
         self.body(callee)
         self.entry = entry
-        after = self.returns.pop()
-        self.b.block.term = ("jump", after)
-        self.go(after)
+        self.jump(self.returns.pop())
         self.calls.pop()
         self.frame, self.at = frame, at
         for p, v in zip(callee.results, results, strict=True):
@@ -335,9 +324,7 @@ class Translator(Integer, Floats, Barriers):
             self.frame = frame
         if fallen:
             self.leave()
-            if frame:
-                self.go(self.new_block())
-        elif frame:
+        if frame:
             self.go(self.new_block())
 
     def leave(self) -> None:
@@ -359,27 +346,25 @@ class Translator(Integer, Floats, Barriers):
         if key == "bra":
             return self._branch(s)
         after = None
-        if s.guard is not None:
-            p = self.predicate(s.guard)
+        if (p := self._guard(s)) is not None:
             after, block = self.new_block(), self.new_block()
-            if s.inverted:
-                p = self.b.op(PNOT, p)
-            if key in _ENDS:
-                self.b.block.term = ("branch", p, False, block, after)
-                self.go(block)
-                self._end(key)
-                self.go(after)
-                return True
-            self.b.block.term = ("branch", p, False, block, after)
-            self.go(block)
+            self.branch(p, block, after, block)
         if key in _ENDS:
             self._end(key)
-            return False
+            if after is not None:
+                self.go(after)
+            return after is not None
         getattr(self, f"do_{key}")(got.mods, s.operands)
         if after is not None:
-            self.b.block.term = ("jump", after)
-            self.go(after)
-        return not (key == "brx" and after is None)
+            self.jump(after)
+        return after is not None or key != "brx"
+
+    def _guard(self, s: PtxStatement) -> IrValue | None:
+        """Return the predicate that an instruction is executed under, None for always."""
+        if s.guard is None:
+            return None
+        p = self.predicate(s.guard)
+        return self.b.op(PNOT, p) if s.inverted else p
 
     def _end(self, key: str) -> None:
         if key == "ret":
@@ -389,16 +374,13 @@ class Translator(Integer, Floats, Barriers):
 
     def _branch(self, s: PtxStatement) -> bool:
         target = self.label(s.operands[0])
-        if s.guard is None:
+        p = self._guard(s)
+        if p is None:
             self.b.block.term = ("jump", target)
             return False
-        p = self.predicate(s.guard)
-        if s.inverted:
-            p = self.b.op(PNOT, p)
         after = self.new_block()
-        self.b.block.term = ("branch", p, False, target, after)
         self.b.block.uniform = s.opcode == "bra.uni"
-        self.go(after)
+        self.branch(p, target, after, after)
         return True
 
     def _unknown(self, s: PtxStatement) -> Unsupported:
@@ -443,20 +425,12 @@ def used_variables(entry: PtxFunction, module: PtxModule) -> list[PtxVariable]:
     seen: set[str] = set()
     work = [entry]
 
-    def visit(o: object) -> None:
-        if isinstance(o, Name):
-            if isinstance(o.what, PtxVariable) and o.what.space in ("shared", "local"):
-                out.setdefault(o.what.unique, o.what)
-            elif o.what is None and o.text in module.functions and o.text not in seen:
-                seen.add(o.text)
-                work.append(module.functions[o.text])
-        elif isinstance(o, Both):
-            visit(o.first)
-        elif isinstance(o, Vector | Group):
-            for i in o.items:
-                visit(i)
-        elif hasattr(o, "base"):
-            visit(o.base)  # type: ignore[attr-defined]
+    def visit(name: Name) -> None:
+        if isinstance(name.what, PtxVariable) and name.what.space in ("shared", "local"):
+            out.setdefault(name.what.unique, name.what)
+        elif name.what is None and name.text in module.functions and name.text not in seen:
+            seen.add(name.text)
+            work.append(module.functions[name.text])
 
     while work:
         for item in work.pop().body:
@@ -464,7 +438,8 @@ def used_variables(entry: PtxFunction, module: PtxModule) -> list[PtxVariable]:
                 if reduces(item):
                     out[VOTES.unique] = VOTES
                 for o in item.operands:
-                    visit(o)
+                    for name in names_in(o):
+                        visit(name)
                     if item.opcode.startswith("call") and isinstance(o, Name) and isinstance(o.what, PtxRegister):
                         called = [f for f in taken_functions(module) if f.name not in seen]
                         seen.update(f.name for f in called)
@@ -475,24 +450,10 @@ def used_variables(entry: PtxFunction, module: PtxModule) -> list[PtxVariable]:
 
 
 def named_registers(entry: PtxFunction) -> dict[int, PtxRegister]:
-    """Return the registers that a function names, by their index."""
-    out: dict[int, PtxRegister] = {}
-
-    def visit(o: object) -> None:
-        if isinstance(o, Name):
-            if isinstance(o.what, PtxRegister):
-                out[o.what.index] = o.what
-        elif isinstance(o, Both):
-            visit(o.first)
-        elif isinstance(o, Vector | Group):
-            for i in o.items:
-                visit(i)
-
-    for item in entry.body:
-        if isinstance(item, PtxStatement):
-            for o in item.operands:
-                visit(o)
-    return out
+    """Return the registers that the statements of a function name, by their index."""
+    statements = (item for item in entry.body if isinstance(item, PtxStatement))
+    named = (name.what for s in statements for o in s.operands for name in names_in(o))
+    return {what.index: what for what in named if isinstance(what, PtxRegister)}
 
 
 for _row in chain.from_iterable(grammar.rows().values()):

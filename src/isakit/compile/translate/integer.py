@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partialmethod
+
 from isakit.compile.builder import words64
 from isakit.compile.ir import Const, IrValue, PlainOp
 from isakit.compile.ops import (
@@ -38,7 +40,7 @@ from isakit.compile.ops import (
     XOR,
 )
 from isakit.compile.ptx.syntax import SIZES, Both, Operand
-from isakit.compile.translate.base import Pair
+from isakit.compile.translate.base import Args, Mods, Pair
 from isakit.compile.translate.bits import PREDICATE_LOGIC, BitInstructions
 from isakit.compile.translate.division import Division
 
@@ -46,9 +48,6 @@ CONDITIONS = {"eq": "e", "ne": "lg", "lt": "l", "le": "le", "gt": "g", "ge": "ge
               "hs": "ge", "equ": "eu", "neu": "lgu", "ltu": "lu", "leu": "leu", "gtu": "gu", "geu": "geu", "num": "lge",
               "nan": "u"}  # fmt: skip
 """Comparisons: PTX to Tesla."""
-
-Mods = dict[str, str]
-Args = tuple[Operand, ...]
 
 
 class Integer(Division, BitInstructions):
@@ -60,12 +59,6 @@ class Integer(Division, BitInstructions):
         self.write(a[0], self.b.op(op, self.word(a[1], ty), self.word(a[2], ty)), ty)
 
     # --- addition ---------------------------------------------------------------------------------------------------
-    def do_add_int(self, m: Mods, a: Args) -> None:
-        self._sum(ADD, m, a)
-
-    def do_sub_int(self, m: Mods, a: Args) -> None:
-        self._sum(SUB, m, a)
-
     def _sum(self, op: PlainOp, m: Mods, a: Args) -> None:
         ty = m["int"]
         if m["sat"]:
@@ -78,15 +71,18 @@ class Integer(Division, BitInstructions):
         else:
             self.binary(op, m, a)
 
+    do_add_int = partialmethod(_sum, ADD)
+    do_sub_int = partialmethod(_sum, SUB)
+
     # The carry lives in a variable between instructions, as 0 or 1.
     def _carry(self) -> IrValue:
         return self.get(self.variable(("cc",), "r"))
 
     def do_add_cc(self, m: Mods, a: Args) -> None:
-        self._chain(m["addt"], a[0], self._words(a[1], m["addt"]), self._words(a[2], m["addt"]), Const(0))
+        self._chain(m["addt"], a[0], self.words(a[1], m["addt"]), self.words(a[2], m["addt"]), Const(0))
 
     def do_addc(self, m: Mods, a: Args) -> None:
-        x, y = (self._words(o, m["addt"]) for o in a[1:])
+        x, y = (self.words(o, m["addt"]) for o in a[1:])
         self._chain(m["addt"], a[0], x, y, self._carry(), keep=bool(m["cc"]))
 
     def do_sub_cc(self, m: Mods, a: Args) -> None:
@@ -97,23 +93,16 @@ class Integer(Division, BitInstructions):
         self._difference(m["addt"], a, self.b.op(XOR, self._carry(), Const(1)), keep=bool(m["cc"]))
 
     def _difference(self, ty: str, a: Args, carry: IrValue, keep: bool = True) -> None:
-        y = tuple(self.b.op(NOT, v) for v in self._words(a[2], ty))
-        self._chain(ty, a[0], self._words(a[1], ty), y, carry, keep, borrows=True)
+        y = tuple(self.b.op(NOT, v) for v in self.words(a[2], ty))
+        self._chain(ty, a[0], self.words(a[1], ty), y, carry, keep, borrows=True)
 
     def do_mad_cc(self, m: Mods, a: Args) -> None:
-        x = self._part(m["t"], m["half"], a[1], a[2])
-        self._chain(m["t"], a[0], x, self._words(a[3], m["t"]), Const(0))
+        x = self.product(m["t"], m["half"], a[1], a[2])
+        self._chain(m["t"], a[0], x, self.words(a[3], m["t"]), Const(0))
 
     def do_madc(self, m: Mods, a: Args) -> None:
-        x = self._part(m["t"], m["half"], a[1], a[2])
-        self._chain(m["t"], a[0], x, self._words(a[3], m["t"]), self._carry(), keep=bool(m["cc"]))
-
-    def _part(self, ty: str, half: str, a: Operand, b: Operand) -> tuple[IrValue, ...]:
-        got = self.product(ty, half, a, b)
-        return got if isinstance(got, tuple) else (got,)
-
-    def _words(self, operand: Operand, ty: str) -> tuple[IrValue, ...]:
-        return self.pair(operand) if self.is_wide(ty) else (self.word(operand, ty),)
+        x = self.product(m["t"], m["half"], a[1], a[2])
+        self._chain(m["t"], a[0], x, self.words(a[3], m["t"]), self._carry(), keep=bool(m["cc"]))
 
     def _chain(
         self,
@@ -142,46 +131,36 @@ class Integer(Division, BitInstructions):
         if keep:
             bit = self.b.both(ADC, Const(0), Const(0), flag)[0]
             self.put(self.variable(("cc",), "r"), self.b.op(XOR, bit, Const(1)) if borrows else bit)
-        if len(out) == 2:
-            self.write_pair(to, (out[0], out[1]))
-        else:
-            self.write(to, out[0], ty)
+        self.write_words(to, out, ty)
 
     # --- multiplication ---------------------------------------------------------------------------------------------
     def do_mul_int(self, m: Mods, a: Args) -> None:
         ty, part = m["int"], m.get("wide") or m.get("half") or "lo"
-        self._store_product(a[0], self.product(ty, part, a[1], a[2]), ty, part)
+        self.write_words(a[0], self.product(ty, part, a[1], a[2]), ty[0] + "32" if part == "wide" else ty)
 
     def do_mad_int(self, m: Mods, a: Args) -> None:
         ty, part = m["int"], m.get("wide") or m.get("half") or "lo"
         product = self.product(ty, part, a[1], a[2])
-        if isinstance(product, tuple):
-            self.write_pair(a[0], self.b.add64(product, self.pair(a[3])))
+        if len(product) == 2:
+            self.write_pair(a[0], self.b.add64((product[0], product[1]), self.pair(a[3])))
             return
-        wide = part == "wide"
-        to = ty[0] + "32" if wide else ty
+        to = ty[0] + "32" if part == "wide" else ty
         if m["sat"] and (ty != "s32" or part != "hi"):
             raise self.refuse("`.sat` is for `mad.hi.sat.s32`")
-        self.write(a[0], self.b.op(ADDSAT if m["sat"] else ADD, product, self.word(a[3], to)), to)
+        self.write(a[0], self.b.op(ADDSAT if m["sat"] else ADD, product[0], self.word(a[3], to)), to)
 
-    def _store_product(self, operand: Operand, product: IrValue | Pair, ty: str, part: str) -> None:
-        if isinstance(product, tuple):
-            self.write_pair(operand, product)
-        else:
-            self.write(operand, product, ty[0] + "32" if part == "wide" else ty)
-
-    def product(self, ty: str, part: str, a: Operand, b: Operand) -> IrValue | Pair:
+    def product(self, ty: str, part: str, a: Operand, b: Operand) -> tuple[IrValue, ...]:
         """Return the requested part of a product."""
         sign = ty[0] == "s"
         if ty in ("u16", "s16"):
             full = self.b.op(MUL16(s1=sign, s2=sign), self.word(a, ty), self.word(b, ty))
-            return self.b.op(SAR if sign else SHR, full, Const(16)) if part == "hi" else full
+            return (self.b.op(SAR if sign else SHR, full, Const(16)) if part == "hi" else full,)
         if ty in ("u32", "s32"):
             x, y = self.word(a, ty), self.word(b, ty)
             if part == "lo":
-                return self.b.op(MUL, x, y)
+                return (self.b.op(MUL, x, y),)
             high = self.b.op(MULHS if sign else MULHU, x, y)
-            return high if part == "hi" else (self.b.op(MUL, x, y), high)
+            return (high,) if part == "hi" else (self.b.op(MUL, x, y), high)
         x64, y64 = self.pair(a), self.pair(b)
         if part == "wide":
             raise self.refuse("128-bit products are not supported")
@@ -260,11 +239,8 @@ class Integer(Division, BitInstructions):
         ty = m["t"]
         if ty == "pred":
             self.write_predicate(a[0], self.b.op(PNOT, self.predicate(a[1])))
-        elif ty == "b64":
-            x = self.pair(a[1])
-            self.write_pair(a[0], (self.b.op(NOT, x[0]), self.b.op(NOT, x[1])))
         else:
-            self.write(a[0], self.b.op(NOT, self.word(a[1], ty)), ty)
+            self.write_words(a[0], [self.b.op(NOT, v) for v in self.words(a[1], ty)], ty)
 
     def do_cnot(self, m: Mods, a: Args) -> None:
         ty = m["bits"]
@@ -276,13 +252,8 @@ class Integer(Division, BitInstructions):
             self.write(a[0], self.b.op(SEL, p, Const(1), Const(0)), ty)
 
     # --- minimum, comparison, selection -----------------------------------------------------------------------------
-    def do_min_int(self, m: Mods, a: Args) -> None:
-        self._extreme(MINS, MINU, m["int"], a)
-
-    def do_max_int(self, m: Mods, a: Args) -> None:
-        self._extreme(MAXS, MAXU, m["int"], a)
-
-    def _extreme(self, with_sign: PlainOp, without: PlainOp, ty: str, a: Args) -> None:
+    def _extreme(self, with_sign: PlainOp, without: PlainOp, m: Mods, a: Args) -> None:
+        ty = m["int"]
         if self.is_wide(ty):
             x, y = self.pair(a[1]), self.pair(a[2])
             less = self.b.less64(x, y, ty[0] == "s", False)
@@ -292,6 +263,9 @@ class Integer(Division, BitInstructions):
             return
         v = self.b.op(with_sign if ty[0] == "s" else without, self.clean(a[1], ty), self.clean(a[2], ty))
         self.write(a[0], v, ty)
+
+    do_min_int = partialmethod(_extreme, MINS, MINU)
+    do_max_int = partialmethod(_extreme, MAXS, MAXU)
 
     def compare(self, m: Mods, a: Operand, b: Operand) -> IrValue:
         """Compare as `setp` and `set` do."""

@@ -42,12 +42,8 @@ from isakit.compile.ops import (
 )
 from isakit.compile.passes.spaces import TAGS
 from isakit.compile.ptx.syntax import SIZES, Address, Name, Number, Operand, PtxRegister, PtxVariable, Vector
-from isakit.compile.translate.base import Base
+from isakit.compile.translate.base import Args, Base, Mods
 from isakit.description import PARAM_BASE
-
-Mods = dict[str, str]
-Args = tuple[Operand, ...]
-
 
 COORDINATES = {"1d": 1, "2d": 2, "3d": 3, "a1d": 2, "a2d": 3, "cube": 3}
 """Elements of the coordinate vector that are used; arrays have the layer first."""
@@ -434,21 +430,17 @@ class MemoryInstructions(Base):
         loop, own, done = self.new_block(), self.new_block(), self.new_block()
         after = self.new_block()
         b = self.b
-        b.block.term = ("jump", loop)
-        self.go(loop)
+        self.jump(loop)
         i = b.emit(LD(space="lock", offset=offset, ty="b32", volatile=True), [self.get(keep)], "rp")
         self.put(result, i.outs[0])
         got = self.fresh("p")
         self.put(got, i.outs[1])
-        b.block.term = ("branch", i.outs[1], False, own, done)
-        self.go(own)
+        self.branch(i.outs[1], own, done, own)
         new = change(self.get(result))
         b.emit(ST(space="unlock", offset=offset, ty="b32"), [self.get(keep), new], "")
-        b.block.term = ("jump", done)
-        self.go(done)
+        self.jump(done)
         self.get(result)
-        b.block.term = ("branch", self.get(got), False, after, loop)
-        self.go(after)
+        self.branch(self.get(got), after, loop, after)
         return self.get(result)
 
     def _swapped(self, base: IrValue, offset: int, space: str, change: Callable[[IrValue], IrValue]) -> IrValue:
@@ -458,14 +450,12 @@ class MemoryInstructions(Base):
         self.put(keep, base)
         self.put(seen, b.emit(LD(space=space or "generic", offset=offset, ty="b32", volatile=True), [base], "r").out)
         loop, after = self.new_block(), self.new_block()
-        b.block.term = ("jump", loop)
-        self.go(loop)
+        self.jump(loop)
         old = self.get(seen)
         swap = ATOM(op="cas", ty="u32", space=space or "generic", offset=offset)
         got = b.emit(swap, [self.get(keep), old, change(old)], "r").out
         self.put(seen, got)
-        b.block.term = ("branch", b.op(CMP(cond="e", ty="u32"), got, old), False, after, loop)
-        self.go(after)
+        self.branch(b.op(CMP(cond="e", ty="u32"), got, old), after, loop, after)
         return self.get(seen)
 
     # --- textures ---------------------------------------------------------------------------------------------------
@@ -522,13 +512,11 @@ class MemoryInstructions(Base):
             if k < len(possible) - 1:
                 here = self.new_block()
                 p = self.b.op(CMP(cond="e", ty="u32"), self.get(keep), Const(k + 1))
-                self.b.block.term = ("branch", p, False, here, following)
-                self.go(here)
+                self.branch(p, here, following, here)
             i = self.b.emit(TEX(texture=name, how=how, cube=cube), [self.get(v) for v in given], "q")
             for variable, n in zip(results, wanted, strict=True):
                 self.put(variable, self.b.op(WORD(i=n), i.out))
-            self.b.block.term = ("jump", after)
-            self.go(following if k < len(possible) - 1 else after)
+            self.jump(after, following if k < len(possible) - 1 else after)
         return [self.get(variable) for variable in results]
 
     def _texture(self, address: Address) -> str:
