@@ -200,6 +200,22 @@ def test_atomics_in_shared_memory_count_every_lane() -> None:
     assert run(kernel(body), block=96)[0] == 192
 
 
+def test_floats_in_shared_memory_are_added_as_floats() -> None:
+    body = (
+        OUT
+        + """
+  .reg .f32 %f; .reg .u32 %t; .reg .pred %p; .shared .f32 total;
+  mov.u32 %t, %tid.x; setp.ne.u32 %p, %t, 0;
+  @!%p st.shared.u32 [total], %t;
+  bar.sync 0;
+  atom.shared.add.f32 %f, [total], 0f3F000000;
+  bar.sync 0;
+  ld.shared.f32 %f, [total];
+  @!%p st.global.f32 [%o], %f;"""
+    )
+    assert run(kernel(body), block=96)[0] == 0x4240_0000  # 48
+
+
 def test_variables_of_the_module_have_their_content() -> None:
     text = """
 .const .align 4 .f32 table[3] = {1.0, 0f40000000, -4};

@@ -392,8 +392,7 @@ class MemoryInstructions(Base):
         if space == "shared":
             old = self._locked(base, offset, lambda old: self._apply(op, ty, old, values))
         elif ty == "f32":
-            old = self._swapped(base, offset, space, lambda old: self.b.op(
-                FADD(neg2=False, sat=False, rz=False), old, values[0]))  # fmt: skip
+            old = self._swapped(base, offset, space, lambda old: self._apply(op, ty, old, values))
         else:
             kind = "u64" if SIZES[ty] == 8 else "s32" if ty == "s32" and op in ("min", "max") else "u32"
             atom = ATOM(op=op, ty=kind, space=space or "generic", offset=offset)
@@ -417,8 +416,8 @@ class MemoryInstructions(Base):
         if op == "dec":
             zero, above = b(CMP(cond="e", ty="u32"), old, Const(0)), b(CMP(cond="g", ty="u32"), old, v)
             return b(SEL, b(POR, zero, above), v, b(SUB, old, Const(1)))
-        if op is ADD and ty == "f32":
-            return b(FADD(neg2=False, sat=False, rz=False), old, v)
+        if ty == "f32":
+            return b(FADD(), old, v)
         if op in ("min", "max"):
             op += ty[0]
         return b(_ATOMIC[op], old, v)
