@@ -126,8 +126,13 @@ class Calls(Expressions):
     def block(self, body: list[ast.stmt]) -> None:
         raise NotImplementedError
 
-    def width(self, name: str, v: TypedValue) -> Scalar:
-        raise NotImplementedError
+    def several(self, node: ast.expr) -> list[TypedValue] | None:
+        """Return the values of an expression with several: a tuple, a shape, `grid(2)`; None for another expression."""
+        if isinstance(node, ast.Tuple):
+            return [self.value(v) for v in node.elts]
+        if isinstance(node, ast.Attribute) and node.attr == "shape":
+            return list(self.shape(node))
+        return self.several_of_call(node) if isinstance(node, ast.Call) else None
 
     def several_of_call(self, node: ast.Call) -> list[TypedValue] | None:
         name = self.called(node)
@@ -136,8 +141,7 @@ class Calls(Expressions):
         source = self.python_function(node.func) or self.hidden(name)
         if source is None or name in _OWN:
             return None
-        out = self.inlined(source, [self.value(v) for v in node.args], node)
-        return out
+        return self.inlined(source, [self.value(v) for v in node.args], node)
 
     def grid(self, name: str, node: ast.Call) -> list[TypedValue]:
         """Translate `grid(n)`, the thread's position in the grid, and `gridsize(n)`, its size, in n dimensions."""
@@ -147,19 +151,14 @@ class Calls(Expressions):
             self.fail(f"`{name}` takes 1, 2 or 3", node)
         out: list[TypedValue] = []
         for axis in "xyz"[: int(n)]:
-            size = self.special("ntid", axis)
+            size = self.special(f"ntid.{axis}")
             if name == "gridsize":
-                count = self.special("nctaid", axis)
+                count = self.special(f"nctaid.{axis}")
                 out.append(self.make(f"mul i32 {count.text}, {size.text}", i32))
                 continue
-            first = self.make(f"mul i32 {self.special('ctaid', axis).text}, {size.text}", i32)
-            out.append(self.make(f"add i32 {first.text}, {self.special('tid', axis).text}", i32))
+            first = self.make(f"mul i32 {self.special(f'ctaid.{axis}').text}, {size.text}", i32)
+            out.append(self.make(f"add i32 {first.text}, {self.special(f'tid.{axis}').text}", i32))
         return out
-
-    def special(self, register: str, axis: str) -> TypedValue:
-        f = f"@llvm.nvvm.read.ptx.sreg.{register}.{axis}"
-        self.declare(f"declare i32 {f}()")
-        return self.make(f"call i32 {f}()", i32)
 
     def voted(self, name: str, node: ast.Call) -> TypedValue:
         """Translate votes of a warp, and barriers that count or combine a condition over the block."""
@@ -247,23 +246,11 @@ class Calls(Expressions):
     def of_chip(self, name: str, x: TypedValue) -> TypedValue:
         """Call the chip's own function of a float; `exp` and `log` use those of base 2 and a factor."""
         base = {"exp": "exp2", "log": "log2"}.get(name, name)
-        f = f"@llvm.nvvm.{self._MATH[base]}"
-        self.declare(f"declare float {f}(float)")
         factor = float_text(math.log2(math.e) if name == "exp" else math.log(2))
         if name == "exp":
             x = self.make(f"fmul float {x.text}, {factor}", f32)
-        y = self.make(f"call float {f}(float {x.text})", f32)
+        y = self.external(f"@llvm.nvvm.{self._MATH[base]}", [x], f32)
         return self.make(f"fmul float {y.text}, {factor}", f32) if name == "log" else y
-
-    def intrinsic(self, name: str, values: list[TypedValue], node: ast.AST) -> TypedValue:
-        """Call LLVM's intrinsic on numbers of one type: f64 if one of them is a double, else f32."""
-        if any(isinstance(v.type, Pointer) for v in values):
-            self.fail("a number was expected", node)
-        kind = f64 if any(v.type is f64 for v in values) else f32
-        f = f"@llvm.{name}.{kind.name}"
-        self.declare(f"declare {kind.llvm} {f}({', '.join([kind.llvm] * len(values))})")
-        given = ", ".join(f"{kind.llvm} {self.convert(v, kind).text}" for v in values)
-        return self.make(f"call {kind.llvm} {f}({given})", kind)
 
     def fused(self, values: list[TypedValue], node: ast.AST) -> TypedValue:
         """Translate `fma(a, b, c)`: rounded once for doubles; these chips round floats twice."""
@@ -314,13 +301,8 @@ class Calls(Expressions):
         out = values[0]
         for v in values[1:]:
             x, y, kind = self.together(out, v, node)
-            if kind.is_float:
-                f = f"@llvm.{name}num.{kind.name}"
-                self.declare(f"declare {kind.llvm} {f}({kind.llvm}, {kind.llvm})")
-            else:
-                f = f"@llvm.{'s' if kind.signed else 'u'}{name}.i{8 * kind.size}"
-                self.declare(f"declare {kind.llvm} {f}({kind.llvm}, {kind.llvm})")
-            out = self.make(f"call {kind.llvm} {f}({kind.llvm} {x.text}, {kind.llvm} {y.text})", kind)
+            whole = f"{'s' if kind.signed else 'u'}{name}.i{8 * kind.size}"
+            out = self.external(f"@llvm.{f'{name}num.{kind.name}' if kind.is_float else whole}", [x, y], kind)
         return out
 
     def unary(self, name: str, node: ast.Call) -> TypedValue:
@@ -334,10 +316,7 @@ class Calls(Expressions):
             opposite = self.make(f"sub {kind.llvm} 0, {v.text}", kind)
             return self.make(f"select i1 {negative.text}, {kind.llvm} {opposite.text}, {kind.llvm} {v.text}", kind)
         kind = v.type if v.type.is_float else f32
-        v = self.convert(v, kind)
-        f = f"@llvm.{'fabs' if name == 'abs' else name}.{kind.name}"
-        self.declare(f"declare {kind.llvm} {f}({kind.llvm})")
-        return self.make(f"call {kind.llvm} {f}({kind.llvm} {v.text})", kind)
+        return self.external(f"@llvm.{'fabs' if name == 'abs' else name}.{kind.name}", [self.convert(v, kind)], kind)
 
     def atomic(self, op: str, node: ast.Call) -> TypedValue:
         """Translate `atomic_add(array, index, value)` and similar functions, which return the old value."""

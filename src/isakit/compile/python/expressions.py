@@ -43,13 +43,7 @@ class Expressions(Writer):
     def call(self, node: ast.Call, statement: bool) -> TypedValue | None:
         raise NotImplementedError
 
-    def condition(self, node: ast.expr, yes: str, no: str) -> None:
-        raise NotImplementedError
-
     def of_library(self, name: str, arguments: list[TypedValue], node: ast.AST) -> TypedValue:
-        raise NotImplementedError
-
-    def intrinsic(self, name: str, values: list[TypedValue], node: ast.AST) -> TypedValue:
         raise NotImplementedError
 
     # --- expressions ------------------------------------------------------------------------------------------------
@@ -118,17 +112,6 @@ class Expressions(Writer):
             self.outside[key] = v, TypedValue(name, Pointer(kind, space, len(shape), constant=True), shape=shape)
         return self.outside[key][1]
 
-    def several(self, node: ast.expr) -> list[TypedValue] | None:
-        """Return the values of an expression with several: a tuple, a shape, `grid(2)`; None for another expression."""
-        if isinstance(node, ast.Tuple):
-            return [self.value(v) for v in node.elts]
-        if isinstance(node, ast.Attribute) and node.attr == "shape":
-            return list(self.shape(node))
-        return self.several_of_call(node) if isinstance(node, ast.Call) else None
-
-    def several_of_call(self, node: ast.Call) -> list[TypedValue] | None:
-        raise NotImplementedError
-
     def shape(self, node: ast.Attribute) -> tuple[TypedValue, ...]:
         """Return the shape of an array. Raises TranslationStop where it is not known."""
         array = self.value(node.value)
@@ -161,26 +144,17 @@ class Expressions(Writer):
         if node.attr == "ndim":
             return self.literal(len(self.shape(node)), node)
         if node.attr in ("laneid", "warpsize"):
-            return self.lane() if node.attr == "laneid" else self.literal(32, node)
-        if isinstance(base, ast.Attribute):
-            name = base.attr
-        elif isinstance(base, ast.Name):
-            name = base.id
-        else:
-            name = ""
+            return self.special("laneid") if node.attr == "laneid" else self.literal(32, node)
+        name = name_of(base)
         if name in SPECIAL and node.attr in ("x", "y", "z"):
-            f = f"@llvm.nvvm.read.ptx.sreg.{SPECIAL[name]}.{node.attr}"
-            self.declare(f"declare i32 {f}()")
-            return self.make(f"call i32 {f}()", i32)
+            return self.special(f"{SPECIAL[name]}.{node.attr}")
         if isinstance(base, ast.Name) and base.id == "math" and isinstance(getattr(math, node.attr, None), float):
             return self.literal(getattr(math, node.attr), node)
         self.fail(f"`{self.shown(node)}` is not known here", node, *for_name(self.shown(node), ()))
 
-    def lane(self) -> TypedValue:
-        """Return the number of the lane in its warp."""
-        f = "@llvm.nvvm.read.ptx.sreg.laneid"
-        self.declare(f"declare i32 {f}()")
-        return self.make(f"call i32 {f}()", i32)
+    def special(self, register: str) -> TypedValue:
+        """Read a special register of PTX, as `tid.x`."""
+        return self.external(f"@llvm.nvvm.read.ptx.sreg.{register}", [], i32)
 
     def of_Subscript(self, node: ast.Subscript) -> TypedValue:
         if isinstance(node.value, ast.Attribute) and node.value.attr == "shape":
@@ -327,12 +301,9 @@ class Expressions(Writer):
                 self.fail("powers of integers have a small constant exponent", node)
             return self.of_library("pow", [a, b], node)
         kind = a.type
-        result = self.convert(TypedValue("1", i32, 1), kind)
-        for k in range(b.number):
-            if k == 0:
-                result = a
-            else:
-                result = self.make(f"{'fmul' if kind.is_float else 'mul'} {kind.llvm} {result.text}, {a.text}", kind)
+        result = a if b.number else self.convert(TypedValue("1", i32, 1), kind)
+        for _ in range(b.number - 1):
+            result = self.make(f"{'fmul' if kind.is_float else 'mul'} {kind.llvm} {result.text}, {a.text}", kind)
         return result
 
     def of_Compare(self, node: ast.Compare) -> TypedValue:
@@ -371,8 +342,7 @@ class Expressions(Writer):
     def of_IfExp(self, node: ast.IfExp) -> TypedValue:
         yes, no, end = self.new("then"), self.new("else"), self.new("end")
         self.condition(node.test, yes, no)
-        self.lines.append(f"{yes}:")
-        self.done = False
+        self.label(yes)
         a = self.value(node.body)
         mark = len(self.lines)
         self.lines.append("")
@@ -388,8 +358,7 @@ class Expressions(Writer):
         self.line(f"store {kind.llvm} {self.convert(a, kind).text}, ptr {slot}")
         self.jump(end)
         self.lines += rest
-        self.lines.append(f"{end}:")
-        self.done = False
+        self.label(end)
         return self.make(f"load {kind.llvm}, ptr {slot}", kind)
 
     def _common(self, a: TypedValue, b: TypedValue, node: ast.AST) -> Scalar:
@@ -403,12 +372,10 @@ class Expressions(Writer):
         slot = self.slot(self.new("if."), i32)
         self.condition(node, yes, no)
         for name, v in ((yes, a), (no, b)):
-            self.lines.append(f"{name}:")
-            self.done = False
+            self.label(name)
             self.line(f"store i32 {v.text}, ptr {slot}")
             self.jump(end)
-        self.lines.append(f"{end}:")
-        self.done = False
+        self.label(end)
         v = self.make(f"load i32, ptr {slot}", i32)
         return self.make(f"icmp ne i32 {v.text}, 0", boolean) if as_truth else v
 
@@ -448,6 +415,29 @@ class Expressions(Writer):
         if a.size > to.size:
             return self.make(f"trunc {a.llvm} {v.text} to {to.llvm}", to)
         return self.make(f"{'sext' if a.signed else 'zext'} {a.llvm} {v.text} to {to.llvm}", to)
+
+    def intrinsic(self, name: str, values: list[TypedValue], node: ast.AST) -> TypedValue:
+        """Call LLVM's intrinsic on numbers of one type: f64 if one of them is a double, else f32."""
+        if any(isinstance(v.type, Pointer) for v in values):
+            self.fail("a number was expected", node)
+        kind = f64 if any(v.type is f64 for v in values) else f32
+        return self.external(f"@llvm.{name}.{kind.name}", [self.convert(v, kind) for v in values], kind)
+
+    def condition(self, node: ast.expr, yes: str, no: str) -> None:
+        """Branch on an expression; `and`, `or` and `not` become branches."""
+        if isinstance(node, ast.BoolOp):
+            for v in node.values[:-1]:
+                more = self.new("cond")
+                if isinstance(node.op, ast.And):
+                    self.condition(v, more, no)
+                else:
+                    self.condition(v, yes, more)
+                self.label(more)
+            self.condition(node.values[-1], yes, no)
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            self.condition(node.operand, no, yes)
+        else:
+            self.branch(self.truth(self.value(node)), yes, no)
 
 
 def _takes_type_of(literal: TypedValue, other: TypedValue, kind: Scalar) -> bool:

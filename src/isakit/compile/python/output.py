@@ -46,13 +46,12 @@ class Output(Calls):
             self.fail("the message of an `assert` in a kernel is a text", s.msg)
         failed, end = self.new("failed"), self.new("holds")
         self.condition(s.test, end, failed)
-        self.lines.append(f"{failed}:")
-        self.done = False
+        self.label(failed)
         what = self.shown(s.test) if s.msg is None else f"{self.shown(s.test)}, {s.msg.value}"
         line = self.line_of_call or self.source.first + s.lineno - 1
         words = [TypedValue(self._text(self.source.path), i64), TypedValue(str(line), i64),
                  TypedValue(self._text(self.function.name), i64)]  # fmt: skip
-        places = [self.special(register, axis) for register in ("ctaid", "tid") for axis in "xyz"]
+        places = [self.special(f"{register}.{axis}") for register in ("ctaid", "tid") for axis in "xyz"]
         self._record(_ASSERTION, what, 0, [*words, *(self.convert(v, i64) for v in places)])
         self.line('call void asm sideeffect "membar.gl;", "~{memory}"()')
         self.line('call void asm sideeffect "trap;", "~{memory}"()')

@@ -7,7 +7,7 @@ import math
 
 from isakit.compile.python.hints import instead
 from isakit.compile.python.output import Output
-from isakit.compile.python.types import LOCAL, SHARED, Pointer, Scalar, boolean, f64, i32, scalar_named, wider_of
+from isakit.compile.python.types import LOCAL, SHARED, Pointer, Scalar, boolean, i32, scalar_named, wider_of
 from isakit.compile.python.writer import TypedValue, VariableWidened, ir_name, name_of
 
 UNROLLED = 16
@@ -167,14 +167,6 @@ class Statements(Output):
         for place, n in zip(places, v.shape, strict=True):
             self.line(f"store i32 {n.text}, ptr {place}")
 
-    def width(self, name: str, v: TypedValue) -> Scalar:
-        """Return the type of a variable that gets its first value."""
-        assert isinstance(v.type, Scalar)
-        first = i32 if v.type is boolean else v.type
-        if self.widths is None:
-            return first
-        return self.widths.get((self.calling, name), f64 if isinstance(v.number, float) else first)
-
     def array(self, name: str, call: ast.Call, what: str) -> None:
         """`name = shared(type, count)`, `name = cuda.shared.array(shape, type)`; a shape is a number or several."""
         given = dict(
@@ -212,22 +204,16 @@ class Statements(Output):
     def do_If(self, s: ast.If) -> None:
         yes, no, end = self.new("then"), self.new("else"), self.new("end")
         self.condition(s.test, yes, no if s.orelse else end)
-        self.lines.append(f"{yes}:")
-        self.done = False
+        self.label(yes)
         self.block(s.body)
-        first = self.done
-        if not self.done:
-            self.jump(end)
+        ended = self.done
+        self.jump(end)
         if s.orelse:
-            self.lines.append(f"{no}:")
-            self.done = False
+            self.label(no)
             self.block(s.orelse)
-            if self.done and first:
+            if self.done and ended:
                 return
-            if not self.done:
-                self.jump(end)
-        self.lines.append(f"{end}:")
-        self.done = False
+        self.label(end)
 
     def do_While(self, s: ast.While) -> None:
         if s.orelse:
@@ -238,15 +224,13 @@ class Statements(Output):
             self.jump(body)
         else:
             self.condition(s.test, body, end)
-        self._loop(s.body, body, head, end)
+        self.label(body)
+        self._loop(s.body, head, end)
         self.repeat(head, False)
-        self.lines.append(f"{end}:")
-        self.done = False
+        self.label(end)
 
-    def _loop(self, statements: list[ast.stmt], body: str, again: str, end: str) -> None:
+    def _loop(self, statements: list[ast.stmt], again: str, end: str) -> None:
         self.exits.append((again, end))
-        self.lines.append(f"{body}:")
-        self.done = False
         self.block(statements)
         self.exits.pop()
 
@@ -287,12 +271,9 @@ class Statements(Output):
             up = self.make(f"icmp sgt i32 {by}, 0", boolean)
             p = self.make(f"select i1 {up.text}, i1 {p.text}, i1 {down.text}", boolean)
         self.branch(p, body, end)
-        self.lines.append(f"{body}:")
-        self.done = False
+        self.label(body)
         self.line(f"store i32 {now.text}, ptr {where}")
-        self.exits.append((tail, end))
-        self.block(s.body)
-        self.exits.pop()
+        self._loop(s.body, tail, end)
         self.label(tail)
         old = self.make(f"load i32, ptr {counter}", i32)
         new = self.make(f"add nsw i32 {old.text}, {by}", i32)
@@ -300,8 +281,7 @@ class Statements(Output):
         ends = [v.number for v in (start, stop)] if len(values) > 1 else [0, stop.number]
         known = [n for n in ends if isinstance(n, int)]
         self.repeat(head, step is not None and len(known) == 2 and -((known[0] - known[1]) // step) <= UNROLLED)
-        self.lines.append(f"{end}:")
-        self.done = False
+        self.label(end)
 
     def do_Break(self, s: ast.Break) -> None:
         self.jump(self._exit(s)[1])
@@ -314,20 +294,3 @@ class Statements(Output):
         if not self.exits:
             self.fail(f"`{type(s).__name__.lower()}` stands outside of a loop")
         return self.exits[-1]
-
-    def condition(self, node: ast.expr, yes: str, no: str) -> None:
-        """Branch on an expression; `and`, `or` and `not` become branches."""
-        if isinstance(node, ast.BoolOp):
-            for v in node.values[:-1]:
-                more = self.new("cond")
-                if isinstance(node.op, ast.And):
-                    self.condition(v, more, no)
-                else:
-                    self.condition(v, yes, more)
-                self.lines.append(f"{more}:")
-                self.done = False
-            self.condition(node.values[-1], yes, no)
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            self.condition(node.operand, no, yes)
-        else:
-            self.branch(self.truth(self.value(node)), yes, no)

@@ -126,8 +126,7 @@ class _Translator(Statements):
         for v, wide, slot in widened:
             self.line(f"store {wide.llvm} {self.convert(v, wide).text}, ptr {slot}")
         self.block(f.body)
-        if not self.done:
-            self.line("ret void")
+        self.line("ret void")
         given: list[str] = []
         for n, k in params:
             given.append(f"{'ptr addrspace(1)' if isinstance(k, Pointer) else k.llvm} %p.{ir_name(n)}")

@@ -13,7 +13,7 @@ from typing import NoReturn
 from urllib.parse import quote
 
 from isakit.compile.python.constants import ConstantFolding, NotFoldable, variables
-from isakit.compile.python.types import Pointer, Scalar
+from isakit.compile.python.types import Pointer, Scalar, boolean, f64, i32
 from isakit.errors import CompileError, Diagnostic
 from isakit.float_bits import bits_of_float, float_of_bits
 
@@ -212,6 +212,21 @@ class Writer:
     def declare(self, text: str) -> None:
         """Declare an external function."""
         self.declared.add(text)
+
+    def external(self, function: str, values: list[TypedValue], kind: Scalar) -> TypedValue:
+        """Call an external function of numbers, and declare it."""
+        types = [v.type.llvm for v in values if isinstance(v.type, Scalar)]
+        self.declare(f"declare {kind.llvm} {function}({', '.join(types)})")
+        given = ", ".join(f"{t} {v.text}" for t, v in zip(types, values, strict=True))
+        return self.make(f"call {kind.llvm} {function}({given})", kind)
+
+    def width(self, name: str, v: TypedValue) -> Scalar:
+        """Return the type of a variable that gets its first value."""
+        assert isinstance(v.type, Scalar)
+        first = i32 if v.type is boolean else v.type
+        if self.widths is None:
+            return first
+        return self.widths.get((self.calling, name), f64 if isinstance(v.number, float) else first)
 
     def slot(self, name: str, kind: Scalar) -> str:
         """Allocate a stack slot for a variable in the entry block, and return its address."""
