@@ -450,7 +450,7 @@ def used_variables(entry: PtxFunction, module: PtxModule) -> list[PtxVariable]:
 
 
 def named_registers(entry: PtxFunction) -> dict[int, PtxRegister]:
-    """Return the registers that the statements of a function name, by their index."""
+    """Return the registers that a function names, by their index."""
     statements = (item for item in entry.body if isinstance(item, PtxStatement))
     named = (name.what for s in statements for o in s.operands for name in names_in(o))
     return {what.index: what for what in named if isinstance(what, PtxRegister)}
