@@ -5,7 +5,8 @@ What compiled code cannot do from end to end (`compiled_draw`) is done here; the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,12 +44,11 @@ class Shaded:
 class ArrayFragments:
     """The fragments of a draw, and where they go.
 
-    Attributes: `mapped` calls a function for the first lane of every batch, in order; `results`: registers that are
-    looked at.
+    Attributes: batches run in so many `threads`; `results`: registers that are looked at.
     """
 
     engine: StageEngine
-    mapped: Callable[[Callable[[int], Shaded], range], list[Shaded]]
+    threads: int
     shader: FragmentShader
     launch: Launch
     results: set[int]
@@ -111,37 +111,37 @@ class ArrayFragments:
             done = self.engine.run(launch, part, self.results, borrow=True)
             return self.left_by(done.state, start, done.stats.instructions)
 
-        parts = self.mapped(batch, range(0, count, LANES))
-        stats.instructions += sum(p.instructions for p in parts)
-        stats.fragments += sum(len(p.lanes) for p in parts)
-        return Shaded(
-            np.concatenate([p.lanes for p in parts]),
-            [np.concatenate(c) for c in zip(*(p.colors for p in parts), strict=True)],
-            _joined([p.second for p in parts]),
-            _joined([p.depth for p in parts]),
-            _joined([p.mask for p in parts]),
-            0,
-        )
+        parts, others = [batch(0)], range(LANES, count, LANES)  # the first prepares the program's code for the others
+        if self.threads < 2 or not others:
+            parts += map(batch, others)
+        else:
+            with ThreadPoolExecutor(self.threads) as pool:
+                try:
+                    parts += pool.map(batch, others)
+                except BaseException:
+                    self.engine.interrupt()
+                    raise
+        for p in parts:
+            stats.instructions += p.instructions
+            stats.fragments += len(p.lanes)
+        return parts[0] if len(parts) == 1 else _joined(parts)
 
     def left_by(self, s: StageState, start: int = 0, instructions: int = 0) -> Shaded:
         """Return what a batch has left whose first lane is lane `start` of the quads."""
         shader, file, alive = self.shader, s.files["r"], np.flatnonzero(s.visible)
-        wanted = shader.colors[: len(self.merger.targets)]
+        targets, shares = self.merger.targets, self.quads.shares
+        colors = [registers(file, c, alive) for c in shader.colors[: len(targets)]]
+        if shares is not None:
+            here = shares.ravel()[alive + start]
+            colors = [_scaled(c, here) if t.floating else c for c, t in zip(colors, targets, strict=False)]
         return Shaded(
             alive + start,
-            [self._scaled(k, registers(file, c, alive), alive + start) for k, c in enumerate(wanted)],
+            colors,
             None if shader.second is None else registers(file, shader.second, alive),
             None if shader.depth is None else registers(file, (shader.depth,), alive)[:, 0].view(np.float32),
             None if shader.sample_mask is None else registers(file, (shader.sample_mask,), alive)[:, 0],
             instructions,
         )
-
-    def _scaled(self, target: int, color: Array, lanes: Array) -> Array:
-        """Scale the alpha of a colour u32 [n, 4] by the share of the pixel that a smooth primitive covers."""
-        if self.quads.shares is None or not self.merger.targets[target].floating:
-            return color
-        alpha = np.ascontiguousarray(color[:, 3]).view(np.float32) * self.quads.shares.ravel()[lanes]
-        return np.concatenate((color[:, :3], alpha.view(np.uint32)[:, None]), axis=1)
 
     # --- the merger ---------------------------------------------------------------------------------------------------
     def _merge_sample(self, m: Multisampling, k: int, s: Shaded, some: Array) -> None:
@@ -188,9 +188,20 @@ def registers(file: Array, numbers: Sequence[int], lanes: Array) -> Array:
     return out
 
 
-def _joined(parts: Sequence[Array | None]) -> Array | None:
-    given = [p for p in parts if p is not None]
-    return np.concatenate(given) if given else None
+def _joined(parts: Sequence[Shaded]) -> Shaded:
+    """Join the results of batches."""
+    others: list[Array | None] = []
+    for of_batches in zip(*((p.second, p.depth, p.mask) for p in parts), strict=True):
+        given = [a for a in of_batches if a is not None]
+        others.append(np.concatenate(given) if given else None)
+    colors = [np.concatenate(c) for c in zip(*(p.colors for p in parts), strict=True)]
+    return Shaded(np.concatenate([p.lanes for p in parts]), colors, *others, instructions=0)
+
+
+def _scaled(color: Array, shares: Array) -> Array:
+    """Scale the alpha of a colour u32 [n, 4] by the share of the pixel that a smooth primitive covers."""
+    alpha = np.ascontiguousarray(color[:, 3]).view(np.float32) * shares
+    return np.concatenate((color[:, :3], alpha.view(np.uint32)[:, None]), axis=1)
 
 
 def _alpha_mask(color: Array, samples: int) -> Array:

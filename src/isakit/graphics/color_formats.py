@@ -65,7 +65,7 @@ class ColorFormat:
     def encoded(self, bits: Array, store: str = "even") -> Array:
         """Register bits u32 [n, 4] as stored numbers [n, stored]. `store`: rounding of ties, `even` or `up`."""
         bits = np.ascontiguousarray(bits)
-        return np.stack(self.stored_of([bits[:, k] for k in range(4)], store), axis=1)
+        return np.stack(self.stored_of(list(bits.T), store), axis=1)
 
     def stored_of(self, bits: Sequence[Array], store: str = "even") -> list[Array]:
         """Pack register bits u32 of R, G, B and A into the stored numbers of pixels, one array for each.
@@ -83,11 +83,8 @@ class ColorFormat:
 
     def _places(self) -> list[tuple[str, int]]:
         """Return component and width of the stored numbers, or of the parts of a packed word."""
-        return list(zip(self.order, self._widths, strict=True))
-
-    @property
-    def _widths(self) -> tuple[int, ...]:
-        return self.bits or (8 * np.dtype(self.dtype).itemsize,) * len(self.order)
+        widths = self.bits or (8 * np.dtype(self.dtype).itemsize,) * len(self.order)
+        return list(zip(self.order, widths, strict=True))
 
     def _scaled(self, color: Sequence[Array], place: str, width: int, store: str) -> Array:
         """Scale a component of 0 to 1, or -1 to 1, to an integer."""
@@ -148,22 +145,21 @@ class ColorFormat:
         """Register bits u32 of R, G, B and A from the stored numbers: what `stored_of` is from the other side."""
         one = np.uint32(1) if self.integer else np.uint32(0x3F80_0000)
         out: list[Array] = [np.full(len(stored[0]), one if k == 3 else 0, np.uint32) for k in range(4)]
-        for k, (place, value) in enumerate(self._parts(stored)):
+        for place, width, value in self._parts(stored):
             if place == "x":
                 continue
             c = "rgba".index(place)
             if self.integer:
                 out[c] = value.astype(np.int64).astype(np.uint32)
                 continue
-            color = self._fraction(value, k)
+            color = self._fraction(value, width)
             if self.srgb and c < 3:
                 color = from_srgb(color)
             out[c] = color.view(np.uint32)
         return out
 
-    def _fraction(self, value: Array, k: int) -> Array:
-        """Return stored component `k` as f32."""
-        width = self._widths[k]
+    def _fraction(self, value: Array, width: int) -> Array:
+        """Return a stored component of so many bits as f32."""
         if self.kind == "float":
             return _from_small(value, width) if self.bits else value.astype(np.float32)
         if self.kind == "unorm":
@@ -175,14 +171,14 @@ class ColorFormat:
         whole = np.maximum(value.astype(np.float64) / float((1 << width - 1) - 1), -1.0)
         return whole.astype(np.float32)
 
-    def _parts(self, stored: Sequence[Array]) -> list[tuple[str, Array]]:
-        """Return (component, numbers) in order."""
+    def _parts(self, stored: Sequence[Array]) -> list[tuple[str, int, Array]]:
+        """Return (component, width, numbers) in order."""
         if not self.bits:
-            return list(zip(self.order, stored, strict=True))
-        out: list[tuple[str, Array]] = []
+            return [(*place, numbers) for place, numbers in zip(self._places(), stored, strict=True)]
+        out: list[tuple[str, int, Array]] = []
         word, at = stored[0].astype(np.int64), 0
         for place, width in self._places():
-            out.append((place, word >> at & (1 << width) - 1))
+            out.append((place, width, word >> at & (1 << width) - 1))
             at += width
         return out
 

@@ -29,7 +29,7 @@ from isakit.graphics.compiled_quads import (
 )
 from isakit.graphics.draw_state import DrawState, Stencil
 from isakit.graphics.merge import DepthBuffer, RenderTarget
-from isakit.graphics.merge_rules import ColorMerge, DepthFormat, holds, in_range, stored_depth, tests
+from isakit.graphics.merge_rules import ColorMerge, DepthFormat, holds, stored_depth, tests
 from isakit.machine.tesla.compiled import state_layout
 
 _WORDS = {1: (np.uint8, 1), 2: (np.uint16, 1), 4: (np.uint32, 1), 8: (np.int64, 1), 16: (np.int64, 2)}
@@ -158,8 +158,9 @@ class _Merge:
             z: Any = self._registers[q.depth_register].view(np.float32)
         else:
             z = code.load(np.float32, b.element(code.type(np.float32), self.f.slot("z"), GROUP))
-        low, high = self.f.float("low", np.float32), self.f.float("high", np.float32)
-        return stored_depth(q.depth_format, in_range(z, low, high))
+        low: Any = self.f.float("low", np.float32)
+        high: Any = self.f.float("high", np.float32)
+        return stored_depth(q.depth_format, np.clip(z, low, high))
 
     def _same_place(self, x4: Ref, y4: Ref) -> Ref:
         """Return whether two of the four quads are at one place."""

@@ -14,7 +14,7 @@ from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
 from isakit.graphics.color_formats import NAMED, ColorFormat
 from isakit.graphics.draw_state import DrawState, GraphicsChoices, Viewport
-from isakit.graphics.merge_rules import DEPTH_MAX, ColorMerge, DepthFormat, holds, in_range, stored_depth, tests
+from isakit.graphics.merge_rules import DEPTH_MAX, ColorMerge, DepthFormat, holds, stored_depth, tests
 from isakit.graphics.raster import Bounds
 
 
@@ -83,7 +83,7 @@ class DepthBuffer:
 def ranged(z: Array, view: Viewport) -> Array:
     """Clip depth to the range of the viewport, f32."""
     low, high = sorted(view.depth_range)
-    return in_range(z, np.float32(low), np.float32(high))
+    return np.clip(z, np.float32(low), np.float32(high))
 
 
 def rounds(pixel: Array) -> list[Array]:
@@ -167,10 +167,6 @@ class Merger:
         if how is None or not len(rows) or not target.pixels.size:
             return
         old = target.pixels[rows, columns] if how.reads else None
-        new = how.merged(
-            [bits[:, c] for c in range(4)],
-            None if second is None else [second[:, c] for c in range(4)],
-            None if old is None else [old[:, c] for c in range(old.shape[1])],
-            self.state.blend_constant,
-        )
+        second_columns, old_columns = None if second is None else list(second.T), None if old is None else list(old.T)
+        new = how.merged(list(bits.T), second_columns, old_columns, self.state.blend_constant)
         target.pixels[rows, columns] = np.stack(new, axis=1)

@@ -33,11 +33,6 @@ def stored_depth(form: DepthFormat, z: Array) -> Array:
     )
 
 
-def in_range(z: Array, low: Any, high: Any) -> Array:
-    """Clip depth to the range of the viewport."""
-    return np.clip(z, low, high)
-
-
 _COMPARE: dict[str, np.ufunc] = {
     "less": np.less,
     "equal": np.equal,

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
-from isakit.graphics.array_fragments import ArrayFragments, Shaded
+from isakit.graphics.array_fragments import ArrayFragments
 from isakit.graphics.assembly import Attribute, assemble, fetch, packed_inputs
-from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Viewport
+from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Rectangle, Viewport
 from isakit.graphics.framebuffer import Framebuffer
 from isakit.graphics.merge import DepthFormat, Merger
 from isakit.graphics.planes import Corners, Fragments, words_of
@@ -195,20 +193,35 @@ class Pipeline(Framebuffer):
         for what, number in (("vertices", count or 0), ("instances", instances), ("first vertex", first)):
             if number < 0:
                 raise LaunchError(f"a draw of {what} {number}")
-        if indices is None:
-            n = count if count is not None else max((len(a.data) for a in arrays if not a.divisor), default=0)
-            _check_size(n, instances)
-            order = np.arange(first, first + n)
-        else:
-            order = np.asarray(indices).astype(np.int64).ravel()
-            _check_size(len(order), instances)
+        if indices is not None:
+            indices = np.asarray(indices).astype(np.int64).ravel()
+            count = len(indices)
+        elif count is None:
+            count = max((len(a.data) for a in arrays if not a.divisor), default=0)
+        if count * instances > MAX_VERTICES:
+            raise LaunchError(
+                f"a draw of {count} vertices and {instances} instances; {MAX_VERTICES} vertices are allowed"
+            )
+        order = np.arange(first, first + count) if indices is None else indices
         self._last = last_draw = LastDraw()
         self.engine.begin_draw()
-        v = self._vertices(mode, vertex, arrays, order, restart, instances, state, bound["vertex"], stats, edges)
+        provokes_last = state.provoking == "last"
+        fetched, made = arranged(mode, order, restart, instances, provokes_last, self.choices.quads)
+        inputs = vertex.inputs
+        if inputs is None:
+            inputs = packed_inputs(arrays, vertex.vertex_id, vertex.instance_id)
+        last_draw.attributes = fetch(arrays, inputs, fetched.ids, fetched.instance)
+        words = self._run(vertex, last_draw.attributes, bound["vertex"], stats)
+        stats.vertices = fetched.count
+        if edges is None or made.primitives.shape[1] != 3:
+            v = made.with_words(words, fetched)
+        else:
+            one = assemble(mode, order, restart, provokes_last, self.choices.quads)
+            v = fetched.shaded(words, replace(one, edges=one.edges & edges[one.corners]))
         last_draw.shaded = v
         last: VertexShader | GeometryShader = vertex
         if geometry is not None:
-            v = self._geometry(geometry, v, bound["geometry"], stats, state.provoking == "last")
+            v = self._geometry(geometry, v, bound["geometry"], stats, provokes_last)
             last = geometry
         stats.stages["vertices"] = time.perf_counter() - started
         last_draw.vertices = v
@@ -216,60 +229,32 @@ class Pipeline(Framebuffer):
         stats.seconds = time.perf_counter() - started
         return stats
 
-    def _vertices(
-        self,
-        mode: str,
-        vertex: VertexShader,
-        arrays: Sequence[Attribute],
-        order: Array,
-        restart: int | None,
-        instances: int,
-        state: DrawState,
-        bound: Mapping[int, Bound],
-        stats: DrawStats,
-        edges: Array | None,
-    ) -> Vertices:
-        last = state.provoking == "last"
-        fetched, made = arranged(mode, order, restart, instances, last, self.choices.quads)
-        inputs = vertex.inputs
-        if inputs is None:
-            inputs = packed_inputs(arrays, vertex.vertex_id, vertex.instance_id)
-        rows = fetch(arrays, inputs, fetched.ids, fetched.instance)
-        self.last.attributes = rows
-        words = self._run(vertex, rows.shape[1], bound, stats, attributes=rows)
-        stats.vertices = fetched.count
-        if edges is not None and made.primitives.shape[1] == 3:
-            one = assemble(mode, order, restart, last, self.choices.quads)
-            return fetched.shaded(words, replace(one, edges=one.edges & edges[one.corners]))
-        return made.with_words(words, fetched)
-
-    def _run(
-        self,
-        shader: VertexShader | GeometryShader,
-        lanes: int,
-        bound: Mapping[int, Bound],
-        stats: DrawStats,
-        **inputs: Any,
-    ) -> Array:
+    def _run(self, shader: VertexShader, attributes: Array, bound: Mapping[int, Bound], stats: DrawStats) -> Array:
         """Run a vertex program over all vertices; returns o[]."""
         parts: list[Array] = []
         launch = shader.program.launch(*self.units(bound))
+        lanes = attributes.shape[1]
         for start in range(0, lanes, LANES):
-            stop = min(lanes, start + LANES)
-            part = {k: v[:, start:stop] for k, v in inputs.items()}
-            few = stop - start <= FEW_LANES
-            done = self.engine.run(launch, Stage(stop - start, choices=self.choices, **part), (), borrow=few)
+            count = min(LANES, lanes - start)
+            part = Stage(count, attributes=attributes[:, start : start + count], choices=self.choices)
+            few = count <= FEW_LANES
+            done = self.engine.run(launch, part, (), borrow=few)
             stats.instructions += done.stats.instructions
-            words = done.state.files["o"][:, : stop - start]
-            parts.append(_copied(words, done.outputs) if few else words)
+            words = done.state.files["o"][:, :count]
+            if few:  # the memory is that of the next run, too; only the first words may not be zero
+                mine = np.zeros(words.shape, np.uint32)
+                mine[: done.outputs] = words[: done.outputs]
+                words = mine
+            parts.append(words)
         if len(parts) == 1:
             return parts[0]
         return np.concatenate([np.zeros((OUTPUT_WORDS, 0), np.uint32), *parts], axis=1)
 
     def units(self, bound: Mapping[int, Bound]) -> tuple[dict[int, Texture], dict[int, Sampler], TextureChoices]:
         """Return textures and samplers by number, as launches take them."""
-        textures = {n: b if isinstance(b, Texture) else b[0] for n, b in bound.items()}
-        samplers = {n: PLAINEST if isinstance(b, Texture) else b[1] for n, b in bound.items()}
+        textures, samplers = dict[int, Texture](), dict[int, Sampler]()
+        for n, b in bound.items():
+            textures[n], samplers[n] = (b, PLAINEST) if isinstance(b, Texture) else b
         return textures, samplers, self.texturing
 
     def _geometry(
@@ -340,7 +325,9 @@ class Pipeline(Framebuffer):
                 lambda pixels: self.engine.spend_on_arrays(pixels // PIXELS),
             )
             for drawn in draw(part):
-                quads = _inside(drawn.quads, state)
+                quads = drawn.quads
+                if state.clip_rectangles is not None:
+                    quads = _inside(quads, *state.clip_rectangles)
                 self.last.coverage, self.last.rows = quads, drawn.rows
                 stats.triangles += drawn.triangles
                 stats.quads += len(quads)
@@ -353,8 +340,8 @@ class Pipeline(Framebuffer):
         """Let the targets get ready for pixels."""
         m = state.multisampling
         across, down = (1, 1) if m is None else (m.across, m.down)
-        x0, x1, y0, y1 = (int(n) for n in (quads.x.min(), quads.x.max(), quads.y.min(), quads.y.max()))
-        box = x0 * across, y0 * down, (x1 + 2) * across, (y1 + 2) * down
+        low, high = (int(quads.x.min()), int(quads.y.min())), (int(quads.x.max()) + 2, int(quads.y.max()) + 2)
+        box = low[0] * across, low[1] * down, high[0] * across, high[1] * down
         for target in self.targets:
             target.load(box)
         if self.depth_buffer is not None and (state.depth is not None or state.stencil is not None):
@@ -380,9 +367,10 @@ class Pipeline(Framebuffer):
     ) -> None:
         """Shade the fragments of quads and merge them."""
         self._last = replace(self.last, inputs=partial(fragments_of, fragment, corners, quads, state))
+        merger = Merger(self.targets, self.depth_buffer, state, self.choices)
         arrays = ArrayFragments(
-            self.engine, self._mapped, fragment, launch, fragment.results(len(self.targets)), corners, quads, state,
-            view, self._merger(state), self.choices,
+            self.engine, self.threads, fragment, launch, fragment.results(len(self.targets)), corners, quads, state,
+            view, merger, self.choices,
         )  # fmt: skip
         if self._compiled(arrays, stats):
             return
@@ -392,11 +380,8 @@ class Pipeline(Framebuffer):
             part = replace(arrays, quads=quads.part(start, start + PORTION))
             self.engine.spend_on_arrays(ARRAY_WORK * len(part.quads) // WARP_QUADS)
             part.shade(varyings or fragments_of(fragment, corners, part.quads, state), stats)
-        stats.samples += arrays.merger.passed
+        stats.samples += merger.passed
         stats.stages["fragments"] = stats.stages.get("fragments", 0.0) + time.perf_counter() - started
-
-    def _merger(self, state: DrawState) -> Merger:
-        return Merger(self.targets, self.depth_buffer, state, self.choices)
 
     def _compiled(self, arrays: ArrayFragments, stats: DrawStats) -> bool:
         """Shade and merge on compiled code; False where arrays have to do it."""
@@ -414,27 +399,16 @@ class Pipeline(Framebuffer):
 
         def merged(s: StageState, start: int, stop: int) -> int:
             """Merge a batch with the array code."""
-            batch = replace(arrays, quads=quads.part(start // 4, -(-stop // 4)), merger=self._merger(state))
+            merger = Merger(self.targets, self.depth_buffer, state, self.choices)
+            batch = replace(arrays, quads=quads.part(start // 4, -(-stop // 4)), merger=merger)
             batch.merge(batch.left_by(s), fragments().part(start, stop))
-            return batch.merger.passed
+            return merger.passed
 
         drawing = DrawArguments(
             arrays.shader, *ready, arrays.corners, quads, fragments, state, arrays.view.depth_range, self.choices,
             self.targets, self.depth_buffer, (self.width, self.height), merged, self.threads, self.make_all,
         )  # fmt: skip
         return draw(drawing, self.engine, stats)
-
-    def _mapped(self, function: Callable[[int], Shaded], items: range) -> list[Shaded]:
-        """Map in order. The first item goes alone: it prepares the program's code for the others."""
-        first = [function(n) for n in items[:1]]
-        if self.threads < 2 or len(items) < 2:
-            return first + [function(n) for n in items[1:]]
-        with ThreadPoolExecutor(self.threads) as pool:
-            try:
-                return first + list(pool.map(function, items[1:]))
-            except BaseException:
-                self.engine.interrupt()
-                raise
 
 
 def _parted(v: Vertices, state: DrawState) -> Iterator[tuple[int, int, Vertices]]:
@@ -457,34 +431,18 @@ def _parted(v: Vertices, state: DrawState) -> Iterator[tuple[int, int, Vertices]
 
 def fragments_of(fragment: FragmentShader, corners: Corners, quads: Quads, state: DrawState) -> Fragments:
     """Return the inputs of the fragments of quads."""
-    x, y = (p.ravel() for p in pixels(quads))
-    return Fragments(fragment.inputs, corners, x, y, np.repeat(quads.primitive, 4), shown=state.pixel_center)
+    x, y = pixels(quads)
+    primitive = np.repeat(quads.primitive, 4)
+    return Fragments(fragment.inputs, corners, x.ravel(), y.ravel(), primitive, shown=state.pixel_center)
 
 
-def _inside(quads: Quads, state: DrawState) -> Quads:
-    """Return pixels that the clip rectangles let through."""
-    if state.clip_rectangles is None or not len(quads):
-        return quads
-    inside, rectangles = state.clip_rectangles
+def _inside(quads: Quads, inside: bool, rectangles: Sequence[Rectangle]) -> Quads:
+    """Return the pixels inside of clip rectangles, or those outside."""
     x, y = pixels(quads)
     found = np.zeros(x.shape, bool)
     for left, low, width, height in rectangles:
         found |= (x >= left) & (x < left + width) & (y >= low) & (y < low + height)
     return kept_pixels(quads, found if inside else ~found)
-
-
-def _copied(words: Array, outputs: int) -> Array:
-    """Copy o[] of vertices, of which only the first words may not be zero."""
-    out = np.zeros(words.shape, np.uint32)
-    out[:outputs] = words[:outputs]
-    return out
-
-
-def _check_size(vertices: int, instances: int) -> None:
-    if vertices * instances > MAX_VERTICES:
-        raise LaunchError(
-            f"a draw of {vertices} vertices and {instances} instances; {MAX_VERTICES} vertices are allowed"
-        )
 
 
 __all__ = ["LastDraw", "Pipeline", "fragments_of"]

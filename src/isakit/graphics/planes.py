@@ -281,9 +281,9 @@ class Fragments:
 
     def part(self, start: int, stop: int) -> Fragments:
         """Select the lanes from `start` to `stop`."""
-        out = Fragments.__new__(Fragments)
+        out, here = Fragments.__new__(Fragments), slice(start, stop)
         out.inputs, out.corners, out.shown = self.inputs, self.corners, self.shown
-        out.x, out.y, out.primitive = (a[start:stop] for a in (self.x, self.y, self.primitive))
+        out.x, out.y, out.primitive = self.x[here], self.y[here], self.primitive[here]
         out.samples = None if self.samples is None else self.samples.part(start, stop)
         return out
 
@@ -343,7 +343,7 @@ class Interpolation:
         if self.shape.constant:
             return self.of(("constant", what))
         x, y = self.x - self.of(("origin", 0)), self.y - self.of(("origin", 1))
-        base, dx, dy = (self.of(("plane", what, k)) for k in range(3))
+        base, dx, dy = self.of(("plane", what, 0)), self.of(("plane", what, 1)), self.of(("plane", what, 2))
         return base + dx * x + dy * y
 
     def depth(self) -> Array:
@@ -358,7 +358,9 @@ class Interpolation:
             return self._everywhere(0)
         what = inputs[word]
         if isinstance(what, PositionInput):
-            return _bits(self._position(what.component))
+            if what.component in ("x", "y"):
+                return _bits((self.x if what.component == "x" else self.y) + self.shown)
+            return _bits(self.over(("depth",) if what.component == "z" else ("over_w",)))
         if isinstance(what, PrimitiveInput):
             return self.of(("number",))
         if isinstance(what, PointInput):
@@ -386,11 +388,6 @@ class Interpolation:
             base, dx, dy = (self.of(("whole", o_word, k)) for k in range(3))
             return _bits(base + dx * x + dy * y)
         return _bits(self.over((mode, o_word)))
-
-    def _position(self, component: str) -> Array:
-        if component in ("x", "y"):
-            return (self.x if component == "x" else self.y) + self.shown
-        return self.over(("depth",) if component == "z" else ("over_w",))
 
     def _everywhere(self, bits: int) -> Array:
         return np.full(len(self.x), bits, np.uint32)

@@ -173,7 +173,9 @@ class Rasterizer:
         if self._read is not v.words:
             self._read = v.words
             self._read_words(v.words[: self._words])
-        v = self._not_culled(v)
+        for d in self.state.clip_distances:
+            if d.mode == "cull":
+                v = v.part(~(self._floats[d.o_word][v.primitives] < 0).all(axis=1))
         corners = v.primitives.shape[1]
         if not len(v.primitives):
             return []
@@ -196,14 +198,6 @@ class Rasterizer:
         self._position = floats[self.position_words].T
         self._floats = floats
         self._flat = np.ascontiguousarray(raw.T)
-
-    def _not_culled(self, v: Vertices) -> Vertices:
-        """Drop primitives that a cull distance culls."""
-        gone = np.zeros(len(v.primitives), bool)
-        for d in self.state.clip_distances:
-            if d.mode == "cull":
-                gone |= (self._floats[d.o_word][v.primitives] < 0).all(axis=1)
-        return v.part(~gone) if gone.any() else v
 
     def _window(self, position: Array) -> tuple[Array, Array, Array]:
         """Return (window x and y, depth, 1 / w) of clip positions [..., 4]."""

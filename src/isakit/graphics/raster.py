@@ -52,7 +52,8 @@ class Quads:
     def part(self, start: int, stop: int) -> Quads:
         """Return the quads from `start` to `stop`."""
         here = slice(start, stop)
-        samples, shares = (None if of is None else of[here] for of in (self.samples, self.shares))
+        samples = None if self.samples is None else self.samples[here]
+        shares = None if self.shares is None else self.shares[here]
         return Quads(self.x[here], self.y[here], self.covered[here], self.primitive[here], samples, shares)
 
 
@@ -120,7 +121,11 @@ def edge_functions(a: Point, b: Point, c: Point, turned: Numbers, fill: Literal[
 
     `turned`: those whose corners go clockwise. Compiled code is traced from it.
     """
-    p: list[Point] = [a, *((np.where(turned, d, e), np.where(turned, f, g)) for (d, f), (e, g) in ((c, b), (b, c)))]
+    p: list[Point] = [
+        a,
+        (np.where(turned, c[0], b[0]), np.where(turned, c[1], b[1])),
+        (np.where(turned, b[0], c[0]), np.where(turned, b[1], c[1])),
+    ]
     low, high, inclusive = list[Numbers](), list[Numbers](), list[Numbers]()
     along_x, along_y, value = list[Numbers](), list[Numbers](), list[Numbers]()
     for axis in (0, 1):
@@ -194,8 +199,9 @@ def quads_of(e: Edges, bounds: Bounds) -> Quads:
     ]
 
     def inside(some: Array, xs: Array, ys: Array) -> Array:
-        of = [[v[some, k, None, None] for v in (e.along_x, e.along_y, e.value)] for k in range(3)]
-        return covers([(a, b, c) for a, b, c in of], xs[:, None, :], ys[:, :, None])
+        along_x, along_y, value = e.along_x[some].T, e.along_y[some].T, e.value[some].T
+        edges = zip(along_x[..., None, None], along_y[..., None, None], value[..., None, None], strict=True)
+        return covers(edges, xs[:, None, :], ys[:, :, None])
 
     found += _boxes(e.numbers, e.kept & ~e.far, e.low, e.high, bounds, inside)
     return in_order(found)

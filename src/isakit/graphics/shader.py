@@ -165,8 +165,8 @@ class FragmentShader(PipelineShader):
         **options: Any,
     ) -> None:
         super().__init__(code, chip, **options)
-        self.inputs: list[FragmentInput] = [_input(i) for i in inputs]
-        self.colors, self.depth = [tuple(c) for c in colors], depth
+        self.inputs: list[FragmentInput] = list(map(_input, inputs))
+        self.colors, self.depth = list[tuple[int, ...]](map(tuple, colors)), depth
         self.second: tuple[int, ...] | None = None
         self.sample_mask: int | None = None
 
@@ -178,9 +178,8 @@ class FragmentShader(PipelineShader):
 
     def results(self, targets: int) -> set[int]:
         """Return the registers that are looked at where there are so many targets."""
-        colors = [*self.colors[:targets], self.second or ()]
-        others = (n for n in (self.depth, self.sample_mask) if n is not None)
-        return {*(n for c in colors for n in c), *others}
+        found = set(self.second or ()).union(*self.colors[:targets])
+        return found | {n for n in (self.depth, self.sample_mask) if n is not None}
 
 
 def _input(what: FragmentInput | str | tuple[int, str]) -> FragmentInput:

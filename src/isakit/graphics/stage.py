@@ -125,7 +125,8 @@ class Stage:
 
     def masks(self) -> Array:
         """Return the lanes of each warp that run, u32 [warps]."""
-        active = _padded(self.active, self.lanes, 32 * self.warps)
+        active = np.zeros(32 * self.warps, bool)
+        active[: self.lanes] = True if self.active is None else self.active
         return np.packbits(active.reshape(-1, 32), axis=1, bitorder="little").view(np.uint32).ravel()
 
 
@@ -234,12 +235,6 @@ class StageRun:
     state: StageState
     stats: Stats
     outputs: int = OUTPUT_WORDS
-
-
-def _padded(some: Array | None, lanes: int, total: int) -> Array:
-    out = np.zeros(total, bool)
-    out[:lanes] = True if some is None else some
-    return out
 
 
 def _goes_on(gang: Gang, op: Op) -> list[Gang]:

@@ -18,8 +18,8 @@ def by_stage(textures: Any) -> dict[str, Mapping[int, Bound]]:
     stages = ("vertex", "geometry", "fragment")
     given: Mapping[Any, Any] = textures or {}
     if any(isinstance(k, str) for k in given):
-        unknown = [k for k in given if k not in stages]
-        if unknown:
-            raise LaunchError(f"textures are for {', '.join(stages)}, not {unknown[0]!r}")
+        for k in given:
+            if k not in stages:
+                raise LaunchError(f"textures are for {', '.join(stages)}, not {k!r}")
         return {s: given.get(s, {}) for s in stages}
     return dict.fromkeys(stages, given)
