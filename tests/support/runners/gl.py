@@ -10,6 +10,7 @@ import numpy as np
 from isakit.hosts.drm.card import Channel
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip, chip_named
+from isakit.hosts.drm.engine import Engine
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.replay import Replay
 from isakit.hosts.drm.report import Report
@@ -48,6 +49,11 @@ class Card:
         data = np.asarray(words, np.uint32)
         self.memory.view(self.pushes.address, 4 * len(data))[:] = data.view(np.uint8)
         return self.channel.push([(self.pushes.address, 4 * len(data))])
+
+
+def write_word(engine: Engine, word: int, value: int) -> None:
+    """Write one word of an engine's registers, as a packet does."""
+    engine.write(4 * word, np.array([value], np.uint32), increment=True)
 
 
 def header(subchannel: int, method: int, count: int, form: int = 0) -> int:

@@ -218,7 +218,7 @@ def _records(path: Path, body: bytes) -> Iterator[CapturedEvent]:
         return len(buffer) >= n
 
     while more(RECORD.size):
-        kind, count = (int(n) for n in RECORD.unpack_from(buffer))
+        kind, count = map(int, RECORD.unpack_from(buffer))
         if kind >= len(KINDS) or count > MOST_RECORD:
             raise FormatError(str(path), at, "a record is damaged")
         if not more(RECORD.size + count):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from isakit.graphics.draw_state import GraphicsChoices
+from isakit.graphics.draw_state import DEFAULT_CHOICES, GraphicsChoices
 from isakit.graphics.watchdog import Watchdog
 from isakit.texture.texture_choices import TextureChoices
+
+TEXTURING = TextureChoices(unbound="zero", level_bias="sampler")
+"""Answers to open questions about textures, where no others are given."""
 
 
 @dataclass(frozen=True)
@@ -17,5 +20,5 @@ class CardSettings:
     tier: str = "auto"
     threads: int = 1
     watchdog: Watchdog = field(default_factory=Watchdog)
-    choices: GraphicsChoices = field(default_factory=GraphicsChoices)
-    texturing: TextureChoices = field(default_factory=lambda: TextureChoices(unbound="zero", level_bias="sampler"))
+    choices: GraphicsChoices = DEFAULT_CHOICES
+    texturing: TextureChoices = TEXTURING

@@ -84,6 +84,18 @@ class Missing(NamedTuple):
     label: str
 
 
+class Action(NamedTuple):
+    """Effect of a written word: a `function` of the engine gets it, and its `element` of an array of methods.
+
+    `bulk`: it gets all words of a packet as an array; `kind`: the class of words with fields.
+    """
+
+    function: Callable[..., object]
+    element: int
+    bulk: bool
+    kind: type[Word] | None
+
+
 class Engine:
     """Registers of one engine of one channel.
 
@@ -92,7 +104,9 @@ class Engine:
     """
 
     table: ClassVar[MethodTable]
-    _actions: ClassVar[dict[int, tuple[str, int, bool]]]
+    _places: ClassVar[dict[str, tuple[int, int, type[Word] | None]]]
+    _initial: ClassVar[list[int]]
+    _actions: ClassVar[dict[int, Action]]
     _depends: ClassVar[list[int]]
     _missing: ClassVar[dict[int, tuple[Missing, ...]]]
     _outside: ClassVar[list[int]]
@@ -102,6 +116,8 @@ class Engine:
         if not hasattr(cls, "table"):
             return
         table = cls.table
+        cls._places = {m.name: (m.offset >> 2, m.stride >> 2, m.word if m.fields else None) for m in table.methods}
+        cls._initial = [0 if found is None else found[0].initial for found in table.by_word]
         cls._actions, cls._depends = {}, [0] * WORDS
         bit = 1
         for name in dir(cls):
@@ -115,12 +131,12 @@ class Engine:
             acts = getattr(member, "acts_on", None)
             if acts is not None:
                 for n in acts[0]:
-                    m = table.by_name.get(n)
-                    if m is None:
+                    if n not in table.by_name:
                         hint = "; ".join(("", *did_you_mean(n, table.by_name)))
                         raise DefinitionError(f"{cls.__name__}.{name}: {table.name} has no method {n!r}{hint}")
-                    for k in range(m.count):
-                        cls._actions[table.word(n, k)] = name, k, acts[1]
+                    first, step, kind = cls._places[n]
+                    for k in range(table.by_name[n].count):
+                        cls._actions[first + k * step] = Action(member, k, acts[1], kind)
         every = ((w, _missing(table, w, w in cls._actions)) for w in range(WORDS))
         cls._missing = {w: found for w, found in every if found}
         cls._outside = [_outside(table, w) for w in range(WORDS)]
@@ -128,18 +144,9 @@ class Engine:
     def __init__(self, memory: VideoMemory, report: Report) -> None:
         self.memory, self.report = memory, report
         self.stopped = False
-        self.state = [0] * WORDS
-        for m in self.table.methods:
-            if m.initial:
-                for k in range(m.count):
-                    self.state[self.table.word(m.name, k)] = m.initial
+        self.state = [*self._initial]
         self.stale = 0
         self.kept: dict[int, Any] = {}
-        self._place = {m.name: (m.offset >> 2, m.stride >> 2, m.word if m.fields else None) for m in self.table.methods}
-        self._bound = {
-            w: (getattr(self, name), k, bulk, self._place[self.table.method_at(w).name][2])
-            for w, (name, k, bulk) in self._actions.items()
-        }
 
     @classmethod
     def effect(cls, name: str) -> str:
@@ -147,7 +154,7 @@ class Engine:
         word = cls.table.word(name)
         found = cls._actions.get(word)
         if found is not None:
-            text = (getattr(cls, found[0]).__doc__ or "").strip().splitlines()[0].rstrip(".")
+            text = (found.function.__doc__ or "").strip().splitlines()[0].rstrip(".")
             return f"acts: {text[:1].lower()}{text[1:]}"
         m = cls.table.by_name[name]
         return "state" if m.read else f"none: {m.ignored}" if m.ignored else "none yet: counted as unsupported"
@@ -159,36 +166,30 @@ class Engine:
         if self.report.log is not None:
             self._log(word, data, increment)
         if not increment:
-            found = self._bound.get(word)
-            if found is not None and found[2]:
-                found[0](data)
+            found = self._actions.get(word)
+            if found is not None and found.bulk:
+                found.function(self, data)
                 return
         for value in data.tolist():
             if word >= WORDS:
                 self.report.fault(f"{self.table.name}: a packet runs past the last method")
                 return
-            if word in self._bound or self.state[word] != value or word in self._missing:
-                self.write_register(word, value)
+            if self.state[word] != value:
+                self.state[word] = value
+                self.stale |= self._depends[word]
+                if value & self._outside[word]:
+                    self.report.missing(f"{self.table.name} method {self.table.method_at(word).name}: bits of no field")
+            if word in self._missing:
+                for m in self._missing[word]:
+                    if value & m.mask != m.neutral:
+                        self.report.missing(m.label)
+            if word in self._actions:
+                function, element, bulk, kind = self._actions[word]
+                if bulk:
+                    function(self, np.array([value], np.uint32))
+                else:
+                    function(self, value if kind is None else kind(value), element)
             word += increment
-
-    def write_register(self, word: int, value: int) -> None:
-        """Write one register, and do what it does."""
-        if self.state[word] != value:
-            self.state[word] = value
-            self.stale |= self._depends[word]
-            if value & self._outside[word]:
-                self.report.missing(f"{self.table.name} method {self.table.method_at(word).name}: bits of no field")
-        if word in self._missing:
-            for m in self._missing[word]:
-                if value & m.mask != m.neutral:
-                    self.report.missing(m.label)
-        found = self._bound.get(word)
-        if found is not None:
-            if found[2]:
-                found[0](np.array([value], np.uint32))
-            else:
-                kind = found[3]
-                found[0](value if kind is None else kind(value), found[1])
 
     def _log(self, word: int, data: Array, increment: bool) -> None:
         if not increment and len(data) > 1:
@@ -214,13 +215,18 @@ class Engine:
     # --- reads --------------------------------------------------------------------------------------------------------
     def get(self, name: str, index: int = 0) -> Word:
         """Return the word last written to a method; its fields are attributes."""
-        first, step, kind = self._place[name]
+        first, step, kind = self._places[name]
         word = self.state[first + index * step]
         return word if kind is None else kind(word)  # type: ignore[return-value]
 
+    def words(self, name: str, count: int) -> list[int]:
+        """Return the words last written to the first `count` methods of an array."""
+        first, step, _ = self._places[name]
+        return self.state[first : first + count * step : step]
+
     def on(self, name: str, index: int = 0) -> bool:
         """Return true if a method that switches something on or off has it on."""
-        first, step, _ = self._place[name]
+        first, step, _ = self._places[name]
         return self.state[first + index * step] & 1 == 1
 
     def number(self, name: str, index: int = 0) -> float:

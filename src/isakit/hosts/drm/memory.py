@@ -71,9 +71,10 @@ class VideoMemory:
         size: in bytes.
         mappings_known: whether `add_mapping` is called for all that the program maps; if not, it may see everything.
 
-    Attributes: `descriptor` of the file, negative for memory of this process only; `objects`: handle -> object.
+    Attributes: `descriptor` of the file, negative for memory of this process only; `objects`: handle -> object; `now`:
+    this moment, which `unchanged` takes later.
 
-    What was made of its bytes can be kept while they are `unchanged` since a `mark`. The program writes what it has
+    What was made of its bytes can be kept while they are `unchanged` since it was made. The program writes what it has
     mapped at any time between pushes; engines report what they write with `wrote`. They may `defer` a store until
     somebody looks at the bytes.
     """
@@ -87,7 +88,7 @@ class VideoMemory:
         self._at: dict[int, MemoryObject] = {}
         self._free: list[tuple[int, int]] = [(0, size)]
         self._next = 1
-        self._now = 1
+        self.now = 1
         self._all_changed = self._mapped_changed = 0
         self._deferred: dict[Callable[[], None], tuple[int, int]] = {}
         self._mappings: list[tuple[int, int, int]] = []
@@ -117,8 +118,8 @@ class VideoMemory:
         handle = self._next
         self._next += 1
         seen = not self.mappings_known or any(a < start + room and start < b for _, a, b in self._mappings)
-        self._now += 1
-        made = MemoryObject(handle, BASE + start, room, domain, tile_mode, tile_flags, seen, self._now)
+        self.now += 1
+        made = MemoryObject(handle, BASE + start, room, domain, tile_mode, tile_flags, seen, self.now)
         self.objects[handle] = self._at[made.address] = made
         insort(self._starts, made.address)
         return made
@@ -188,33 +189,29 @@ class VideoMemory:
     def touch(self) -> None:
         """Count everything as changed: the program, or an engine that does not say what, may have written it."""
         self.settle_all()
-        self._now += 1
-        self._all_changed = self._now
+        self.now += 1
+        self._all_changed = self.now
 
     def touch_mapped(self) -> None:
         """Count the bytes that the program has mapped as changed: it may have written them."""
-        self._now += 1
-        self._mapped_changed = self._now
+        self.now += 1
+        self._mapped_changed = self.now
 
     def wrote(self, address: int, count: int) -> None:
         """Count the bytes at an address, all in one object, as changed."""
-        self._now += 1
+        self.now += 1
         o = self.object_at(address)
         if o is not None:
-            o.written[address, address + count] = self._now
+            o.written[address, address + count] = self.now
             if len(o.written) > MOST_WRITTEN:
-                o.changed = self._now
+                o.changed = self.now
                 o.written.clear()
-
-    def mark(self) -> int:
-        """Return this moment, for `unchanged`."""
-        return self._now
 
     def unchanged(self, mark: int, address: int, count: int) -> bool:
         """Return whether nothing has written the bytes at an address, all in one object, since a moment."""
         if self._deferred:
             self.settle(address, count)
-        if mark == self._now:
+        if mark == self.now:
             return True
         o = self.object_at(address)
         if o is None or address + count > o.address + o.size or mark < max(o.changed, self._all_changed):

@@ -30,8 +30,8 @@ class Recorded(list[int]):
         self.read = set[int]()
 
     def __getitem__(self, at: SupportsIndex | slice) -> Any:
-        """Return a word, and note its place."""
-        self.read.add(int(at))  # type: ignore[arg-type]
+        """Return a word or several, and note their places."""
+        self.read.update(range(*at.indices(len(self))) if isinstance(at, slice) else [int(at)])
         return super().__getitem__(at)
 
 

@@ -32,7 +32,7 @@ from isakit.hosts.drm.engines.images import Images
 from isakit.hosts.drm.engines.programs import Programs
 from isakit.hosts.drm.engines.vertex_input import Inline
 from isakit.hosts.drm.replay import Replay
-from support.runners.gl import CAPTURES
+from support.runners.gl import CAPTURES, write_word
 
 STEPS = 120
 FLOATS = (0.0, 0.5, 1.0, -1.0, 40.0, 128.0, 3.7)
@@ -130,11 +130,11 @@ def changes(rng: random.Random, card: Card) -> Callable[[Card], Callable[[], Non
     if kind == "known":
         name = rng.choice([n for n in CHANGES if n in table.by_name])
         value = rng.choice(CHANGES[name])
-        return lambda c: c.engine.write_register(table.word(name), value)
+        return lambda c: write_word(c.engine, table.word(name), value)
     if kind == "float":
         name = rng.choice([n for n in table.by_name if n.startswith(("VIEWPORT_SCALE", "VIEWPORT_TR", "BLEND_COLOR"))])
         bits = int(np.float32(rng.choice(FLOATS)).view(np.uint32))
-        return lambda c: c.engine.write_register(table.word(name), bits)
+        return lambda c: write_word(c.engine, table.word(name), bits)
     if kind == "any":
         some = [m for m in table.methods if m.read and "ADDRESS" not in m.name and not m.name.startswith("RT_")]
         m = rng.choice(some)
@@ -144,18 +144,18 @@ def changes(rng: random.Random, card: Card) -> Callable[[Card], Callable[[], Non
         before = engine.state[at]
 
         def undo(c: Card) -> None:
-            c.engine.write_register(at, before)
+            write_word(c.engine, at, before)
 
         def change(c: Card) -> Callable[[], None] | None:
             if at in c.engine._actions:  # pyright: ignore[reportPrivateUsage]
                 return None
-            c.engine.write_register(at, value)
+            write_word(c.engine, at, value)
             return lambda: undo(c)
 
         return change
     if kind == "size":
         name, value = rng.choice((("RT_HORIZ", 40), ("RT_VERT", 24), ("SCREEN_SCISSOR_HORIZ", 30 << 16)))
-        return lambda c: c.engine.write_register(table.word(name), value)
+        return lambda c: write_word(c.engine, table.word(name), value)
     if kind == "binding":
         slots = sorted(engine.textures)
         if not slots:
@@ -261,8 +261,8 @@ class Recorded(list[int]):
     read: set[int]
 
     def __getitem__(self, at: Any) -> Any:
-        """Return a word, and note its place."""
-        self.read.add(at)
+        """Return a word or several, and note their places."""
+        self.read.update(range(*at.indices(len(self))) if isinstance(at, slice) else [at])
         found: Any = list[Any].__getitem__(self, at)
         return found
 

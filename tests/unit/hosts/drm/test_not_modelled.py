@@ -17,14 +17,14 @@ from isakit.hosts.drm.pages import ENGINES
 from isakit.hosts.drm.tables import BitRange, Method
 from isakit.tesla import Sampler, Texture
 from isakit.texture.headers import HEADERS, HeaderField, not_modelled, pack, unpack
-from support.runners.gl import CAPTURES, Card
+from support.runners.gl import CAPTURES, Card, write_word
 from support.runners.gl_redraw import Redraw
 
 
 def written(engine: Engine, word: int, value: int) -> list[str]:
     """What is counted when a value is written."""
     engine.report.unsupported.clear()
-    engine.write_register(word, value)
+    write_word(engine, word, value)
     return list(engine.report.unsupported)
 
 
@@ -258,7 +258,7 @@ def test_bits_that_are_in_no_field_are_counted(kind: type[Engine], engines: dict
         before = engine.state[word]
         known = sum(f.mask for f in m.fields)
         for bit in (1 << k for k in range(32)):
-            engine.write_register(word, before)
+            write_word(engine, word, before)
             found = f"{kind.table.name} method {m.name}: bits of no field" in written(engine, word, before ^ bit)
             assert found == (not known & bit), (m.name, bit)
-        engine.write_register(word, before)
+        write_word(engine, word, before)

@@ -164,11 +164,11 @@ def test_what_the_program_does_not_see_is_stored_when_somebody_looks() -> None:
         drawn(s, images, value)
         s.memory.touch_mapped()  # a push
         assert first_byte(s) == before
-    mark = s.memory.mark()
+    mark = s.memory.now
     assert int(s.memory.view(s.address, 1)[0]) == before ^ 2
     assert not s.memory.unchanged(mark, s.address, 1)
     drawn(s, images, 7)
-    assert not s.memory.unchanged(s.memory.mark(), s.address + s.span - 64, 64)
+    assert not s.memory.unchanged(s.memory.now, s.address + s.span - 64, 64)
     assert first_byte(s) == 7
     drawn(s, images, 8)
     assert s.memory.bytes[s.address - BASE] == 8
@@ -227,7 +227,7 @@ def test_two_targets_in_the_same_memory_are_stored_one_after_the_other() -> None
 
 def test_what_waits_for_an_object_that_is_freed_does_not_reach_the_next_one() -> None:
     s, images = surface(4, 0, 1, mappings_known=True), OpenImages()
-    mark = s.memory.mark()
+    mark = s.memory.now
     drawn(s, images, 3)
     (gone,) = s.memory.objects.values()
     s.memory.free(gone.handle)
@@ -254,17 +254,17 @@ def test_no_more_stores_wait_than_are_bounded() -> None:
 def test_memory_says_what_is_unchanged() -> None:
     memory = VideoMemory(1 << 20)
     at = memory.allocate(1 << 18, 1).address
-    mark = memory.mark()
+    mark = memory.now
     assert memory.unchanged(mark, at, 64)
     memory.write_words(at + 64, [1])
     assert memory.unchanged(mark, at, 64)
     assert not memory.unchanged(mark, at, 65)
     assert not memory.unchanged(mark, at + 67, 1)
-    assert memory.unchanged(memory.mark(), at, 1 << 18)
+    assert memory.unchanged(memory.now, at, 1 << 18)
     for k in range(100):  # more places than are remembered
         memory.write_words(at + 0x1000 + 8 * k, [k])
     assert not memory.unchanged(mark, at, 64)
-    mark = memory.mark()
+    mark = memory.now
     memory.touch()
     assert not memory.unchanged(mark, at, 64)
 

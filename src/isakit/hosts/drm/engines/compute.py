@@ -11,11 +11,10 @@ import numpy as np
 from isakit.arch.tesla.tesla import tesla
 from isakit.codec.decoder import decoder
 from isakit.engine.protocol import Array
-from isakit.hosts.drm import conditions
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.engine import Engine, action
-from isakit.hosts.drm.engines import images
+from isakit.hosts.drm.engines import conditions, images
 from isakit.hosts.drm.engines.eng3d import Engine3D
 from isakit.hosts.drm.engines.programs import Programs
 from isakit.hosts.drm.engines.shared import ConstantBuffers, bind, halves
@@ -66,7 +65,7 @@ class ComputeEngine(Engine):
     @action("SET_PROGRAM_CB")
     def bind_constants(self, word: Word, index: int) -> None:
         """Bind a constant buffer as a c[] bank of kernels, or unbind it."""
-        self.constants.bind(PROGRAM, word.INDEX, word.BUFFER if word.VALID else None)
+        bind(self.constants.bound, (PROGRAM, word.INDEX), word.BUFFER if word.VALID else None)
 
     @action("CB_ADDR")
     def place_constants(self, word: Word, index: int) -> None:
@@ -82,7 +81,7 @@ class ComputeEngine(Engine):
                     break
             else:
                 self._guess(number)
-        self.constants.seek(number, word.ID * 4)
+        self.constants.place = number, word.ID * 4
 
     def _guess(self, number: int) -> None:
         """Guess a buffer of the driver from its others.
@@ -132,7 +131,7 @@ class ComputeEngine(Engine):
         for bank, number in DEFAULT_BANKS.items():
             if (PROGRAM, bank) not in bound and number in known:
                 self.constants.define(number, *known[number])
-                self.constants.bind(PROGRAM, bank, number)
+                self.constants.bound[PROGRAM, bank] = number
         return self.graphics.constants.banks(PROGRAM) | self.constants.banks(PROGRAM)
 
     def device(self) -> DeviceMemory:
@@ -145,7 +144,7 @@ class ComputeEngine(Engine):
     def launch(self, word: Word, index: int) -> None:
         """Run a grid. Raises NotModelled, GpuFault, MachineFault, LaunchError."""
         self.check_runs()
-        if not conditions.holds(self.memory, self.get("COND_MODE"), self.address("COND_ADDRESS")):
+        if not conditions.holds(self):
             return
         started = time.perf_counter()
         self.report.count("launches")

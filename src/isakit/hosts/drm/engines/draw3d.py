@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 P = TypeVar("P", bound=Pipeline)
 OnDraw = Callable[[int, int, str, DrawStats], None]
 """Called after a draw with its frame and number, its primitives, and what it counted."""
-STAGES = {"vertex": 0, "geometry": 1, "fragment": 2}
+STAGES = ("vertex", "geometry", "fragment")
+"""Kinds of programs, in the order of the methods that bind textures and samplers."""
 CONSTANTS_OF = {"vertex": 0, "geometry": 2, "fragment": 3}
 OUTPUTS = {1: "points", 2: "line_strip", 3: "triangle_strip"}
 MOST_SETTINGS = 64
@@ -150,7 +151,8 @@ class DrawSetting:
 
     Attributes: `programs` that it is made of; `vertex`, `geometry`, `fragment` with their inputs and results;
     `attributes` that are fetched; `ids`: the place of the vertex id among the inputs, and whether it counts the first
-    vertex, or None; `stages` that there are; `plan`, and the c[] banks that were `bound` when it was made.
+    vertex, or None; the targets `colors` and `depth`, and the `size` that all of them have; `seamless` cube maps;
+    `plan`, and the c[] banks that were `bound` when it was made.
     """
 
     programs: list[CachedProgram]
@@ -160,9 +162,10 @@ class DrawSetting:
     state: DrawState
     attributes: tuple[int, ...]
     ids: tuple[int, bool] | None
-    stages: tuple[str, ...]
     colors: tuple[ColorImage | None, ...]
     depth: DepthImage | None
+    size: tuple[int, int]
+    seamless: bool
     plan: DrawPlan | None = None
     bound: list[set[int]] = field(default_factory=list[set[int]])
 
@@ -261,9 +264,12 @@ class Drawing:
             bound = [c is not None for c in colors] + [True] * (len(state.color_masks) - len(colors))
             masks = tuple(m if b else (False,) * 4 for m, b in zip(state.color_masks, bound, strict=True))
             state = replace(state, color_masks=masks)  # what goes to a target that is not there is dropped
-        stages = ("vertex", "fragment", *(("geometry",) if geometry is not None else ()))
         ids = (len(inputs), bool(builtin.VERTEX_ID_DRAW_ARRAYS_ADD_START)) if builtin.VERTEX_ID else None
-        return DrawSetting(programs, vertex, geometry, fragment, state, used, ids, stages, colors, depth)
+        _, right, _, upper = e.screen_scissor
+        images = [i for i in (*colors, depth) if i is not None]
+        size = min([i.width for i in images], default=right), min([i.height for i in images], default=upper)
+        seamless = e.chip.at_least_gt200 and bool(e.get("TEX_MISC").SEAMLESS_CUBE_MAP)
+        return DrawSetting(programs, vertex, geometry, fragment, state, used, ids, colors, depth, size, seamless)
 
     def vertex_id_base(self) -> int:
         """Return VERTEX_ID_BASE; the first chip has none."""
@@ -286,22 +292,21 @@ class Drawing:
         first = 0 if adds_start or not batch.order else int(batch.order[0][0])
         return signed(e.get("VERTEX_ID_BASE")) - first
 
-    def _with_ids(self, s: DrawSetting, batch: Batch) -> VertexShader:
-        """Return the vertex program with the ids of a draw behind its attributes, where it has them."""
-        if s.ids is None or s.vertex.inputs is None:
-            return s.vertex
-        place, adds_start = s.ids
-        shader = copy(s.vertex)
-        inputs: list[Input] = [*s.vertex.inputs]
+    def _with_ids(
+        self, shader: VertexShader, attributes: Sequence[int], place: int, adds_start: bool, batch: Batch
+    ) -> VertexShader:
+        """Return the vertex program with the ids of a draw behind its attributes, at `place`; see `DrawSetting`."""
+        inputs: list[Input] = [*(shader.inputs or ())]
+        shader = copy(shader)
         if batch.ids and batch.words:  # ids change within the draw: they are an attribute, behind the instance
-            inputs.insert(place, (len(s.attributes) + 1, 0))
+            inputs.insert(place, (len(attributes) + 1, 0))
         else:
             inputs.insert(place, ("vertex_id", self._first_vertex_id(batch, adds_start)))
         shader.inputs = inputs
         return shader
 
     def _place_results(self, shader: VertexShader | GeometryShader, result: ResultMap) -> None:
-        x, y, z, w = (result.word(k) for k in range(4))
+        x, y, z, w = map(result.word, range(4))
         shader.position = x, y, z, w
         shader.point_size = self.engine.point_size_word
 
@@ -386,17 +391,14 @@ class Drawing:
     # --- textures -----------------------------------------------------------------------------------------------------
     def bound_textures(self) -> dict[str, dict[int, Bound]]:
         """Return what the programs of a draw would sample now, by kind and number. Raises GpuFault, NotModelled."""
-        return self._textures([name for name in STAGES if name != "geometry" or self.engine.on("GP_ENABLE")])
-
-    def _textures(self, stages: Sequence[str]) -> dict[str, dict[int, Bound]]:
         e = self.engine
         out: dict[str, dict[int, Bound]] = {name: {} for name in STAGES}
         table, limit = e.address("TIC_ADDRESS"), e.get("TIC_LIMIT")
         samplers, last = e.address("TSC_ADDRESS"), e.get("TSC_LIMIT")
-        linked = e.on("LINKED_TSC")
+        linked, geometry = e.on("LINKED_TSC"), e.on("GP_ENABLE")
         for (stage, slot), tic in list(e.textures.items()):
-            name = next(n for n, k in STAGES.items() if k == stage)
-            if name not in stages:
+            name = STAGES[stage]
+            if name == "geometry" and not geometry:
                 continue
             tsc = tic if linked else e.samplers.get((stage, slot), 0)
             words = images.entry(e.memory, table, tic, limit, "TIC")
@@ -437,21 +439,24 @@ class Drawing:
         if not len(numbers):
             return
         arrays = self._attributes(batch, s.attributes, numbers)
-        textures = self._textures(s.stages)
-        self._texturing()
-        self._size(s.colors, s.depth)
-        opened = _Layers(self.pipeline, self.opened, s.colors, s.depth, s.state)
+        textures = self.bound_textures()
+        p = self.pipeline
+        p.width, p.height = s.size
+        if p.texturing.seamless != s.seamless:
+            p.texturing = replace(p.texturing, seamless=s.seamless)
+        opened = _Layers(p, self.opened, s.colors, s.depth, s.state)
         base = 0 if s.state.layer_word is not None else e.get("LAYER").IDX
         try:
             opened.select(base)
             stats, planned = None, self._plan(s)
             if planned is not None:
                 plan, constants = planned
-                stats = plan.draw(self.pipeline, batch.mode, order, restart, arrays, textures, constants)
+                stats = plan.draw(p, batch.mode, order, restart, arrays, textures, constants)
             if stats is None:
                 self._bind_constants(s)
-                stats = self.pipeline.draw(
-                    batch.mode, self._with_ids(s, batch), s.fragment, arrays, geometry=s.geometry, indices=order,
+                vertex = s.vertex if s.ids is None else self._with_ids(s.vertex, s.attributes, *s.ids, batch)
+                stats = p.draw(
+                    batch.mode, vertex, s.fragment, arrays, geometry=s.geometry, indices=order,
                     restart=restart, state=s.state, textures=textures,
                     layers=lambda layer: opened.select(base + layer), edges=edges,
                 )  # fmt: skip
@@ -460,21 +465,6 @@ class Drawing:
         self._count(batch, stats, s.geometry is not None)
         if self.on_draw is not None:
             self.on_draw(self.frame, self.draws, batch.mode, stats)
-
-    def _texturing(self) -> None:
-        e = self.engine
-        seamless = e.chip.at_least_gt200 and bool(e.get("TEX_MISC").SEAMLESS_CUBE_MAP)
-        if self.pipeline.texturing.seamless != seamless:
-            self.pipeline.texturing = replace(self.pipeline.texturing, seamless=seamless)
-
-    def _size(self, colors: tuple[ColorImage | None, ...], depth: DepthImage | None) -> None:
-        sizes = [(c.width, c.height) for c in colors if c is not None]
-        if depth is not None:
-            sizes.append((depth.width, depth.height))
-        if not sizes:
-            _, right, _, upper = self.engine.screen_scissor
-            sizes.append((right, upper))
-        self.pipeline.width, self.pipeline.height = min(w for w, _ in sizes), min(h for _, h in sizes)
 
     def _count(self, batch: Batch, stats: DrawStats, geometry: bool) -> None:
         e = self.engine

@@ -5,6 +5,7 @@ Source: rnndb nv50_3d; [graphics] 3; what the driver writes for each state ([nv5
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from operator import itemgetter
 
@@ -196,8 +197,11 @@ class State3D(Engine):
     def color_masks(self) -> tuple[tuple[bool, bool, bool, bool], ...]:
         """Channels of each target that are written."""
         common = self.on("COLOR_MASK_COMMON")
-        words = [self.get("COLOR_MASK", 0 if common else i) for i in range(TARGETS)]
-        return tuple((bool(w.R), bool(w.G), bool(w.B), bool(w.A)) for w in words)
+        out: list[tuple[bool, bool, bool, bool]] = []
+        for i in range(TARGETS):
+            w = self.get("COLOR_MASK", 0 if common else i)
+            out.append((bool(w.R), bool(w.G), bool(w.B), bool(w.A)))
+        return tuple(out)
 
     @property
     def used_viewports(self) -> int:
@@ -207,16 +211,12 @@ class State3D(Engine):
     @derived("VIEWPORT_*", "DEPTH_RANGE_*", "GP_VIEWPORT_ID_ENABLE", "GP_ENABLE")
     def viewports(self) -> tuple[Viewport, ...]:
         """Return the viewports in use."""
-
-        def three(name: str, i: int) -> tuple[float, float, float]:
-            x, y, z = (self.number(f"VIEWPORT_{name}_{c}", i) for c in "XYZ")
-            return x, y, z
-
+        of = self.number
         return tuple(
             Viewport(
-                three("SCALE", i),
-                three("TRANSLATE", i),
-                (self.number("DEPTH_RANGE_NEAR", i), self.number("DEPTH_RANGE_FAR", i)),
+                (of("VIEWPORT_SCALE_X", i), of("VIEWPORT_SCALE_Y", i), of("VIEWPORT_SCALE_Z", i)),
+                (of("VIEWPORT_TRANSLATE_X", i), of("VIEWPORT_TRANSLATE_Y", i), of("VIEWPORT_TRANSLATE_Z", i)),
+                (of("DEPTH_RANGE_NEAR", i), of("DEPTH_RANGE_FAR", i)),
             )
             for i in range(self.used_viewports)
         )
@@ -263,8 +263,7 @@ class State3D(Engine):
         """32 rows; in a word the leftmost eight pixels come in the lowest byte."""
         if not self.on("POLYGON_STIPPLE_ENABLE"):
             return None
-        words = (self.get("POLYGON_STIPPLE_PATTERN", i) for i in range(32))
-        return tuple(int.from_bytes(w.to_bytes(4, "little"), "big") for w in words)
+        return struct.unpack(">32I", struct.pack("<32I", *self.words("POLYGON_STIPPLE_PATTERN", 32)))
 
     @derived("MULTISAMPLE_*", "MSAA_MASK", "SAMPLE_SHADING", "FP_MULTISAMPLE")
     def multisampling(self) -> Multisampling | None:
@@ -295,8 +294,8 @@ class State3D(Engine):
 
     def _map(self, stage: str) -> ResultMap:
         count = min(self.get(f"{stage}_RESULT_MAP_SIZE"), 64)
-        words = [self.get(f"{stage}_RESULT_MAP", k) for k in range(-(-count // 4))]
-        return ResultMap(tuple(b for w in words for b in w.to_bytes(4, "little"))[:count])
+        slots = struct.pack("<16I", *self.words(f"{stage}_RESULT_MAP", 16))
+        return ResultMap(tuple(slots[:count]))
 
     @derived("VP_RESULT_MAP", "VP_RESULT_MAP_SIZE")
     def vertex_map(self) -> ResultMap:
@@ -379,12 +378,11 @@ class State3D(Engine):
     def fragment_results(self) -> FragmentResults:
         """Return the registers that fragment programs leave their results in."""
         results, count = self.get("FP_CONTROL"), self.get("FP_RESULT_COUNT")
-        dual = any(
-            b is not None and any("src1" in (f or "") for f in (b.src, b.dst, b.src_alpha, b.dst_alpha))
-            for b in self.blends[:1]
-        )
+        b = self.blends[0]
+        dual = b is not None and "src1" in f"{b.src} {b.dst} {b.src_alpha} {b.dst_alpha}"
         masked = self.chip.at_least_gt215 and self.get("FP_MULTISAMPLE").EXPORT_SAMPLE_MASK and count
-        first = [4 * k if results.MULTIPLE_RESULTS else 0 for k in range(1 if dual else TARGETS)]
+        targets = 1 if dual else TARGETS
+        first = range(0, 4 * targets, 4) if results.MULTIPLE_RESULTS else [0] * targets
         return FragmentResults(
             tuple((r, r + 1, r + 2, r + 3) for r in first),
             (4, 5, 6, 7) if dual else None,
@@ -408,10 +406,10 @@ class State3D(Engine):
         clip = self.get("SEMANTIC_CLIP")
         out: list[ClipDistance] = []
         for k in range(min(8, clip.CLIP_NUM)):
-            if getattr(enabled, f"PLANE{k}"):
-                mode = "cull" if getattr(modes, f"CULL{k}") else "clip"
-                out.append(ClipDistance(result.word(clip.CLIP_START + k), mode))
-        return tuple(d for d in out if d.o_word < 0x40)
+            word = result.word(clip.CLIP_START + k)
+            if getattr(enabled, f"PLANE{k}") and word < 0x40:
+                out.append(ClipDistance(word, "cull" if getattr(modes, f"CULL{k}") else "clip"))
+        return tuple(out)
 
     def _clamped_words(self, result: ResultMap) -> tuple[int, ...]:
         colors = self.get("SEMANTIC_COLOR")
@@ -455,7 +453,10 @@ class State3D(Engine):
             )
         stipple = self.get("LINE_STIPPLE")
         clamp = self.get("FRAG_COLOR_CLAMP_EN")
-        modes = [POLYGON_MODES.get(self.get(f"POLYGON_MODE_{s}"), "fill") for s in ("FRONT", "BACK")]
+        modes = (
+            POLYGON_MODES.get(self.get("POLYGON_MODE_FRONT"), "fill"),
+            POLYGON_MODES.get(self.get("POLYGON_MODE_BACK"), "fill"),
+        )
         size = self.get("SEMANTIC_PTSZ")
         self.point_size_word = result.word(size.PTSZ_ID) if size.PTSZ_EN else None
         return DrawState(
@@ -467,7 +468,7 @@ class State3D(Engine):
             # The winding counts with y downwards. Source: [nv50] "Drivers' own quirks".
             front="cw" if self.get("FRONT_FACE") == 0x901 else "ccw",
             blends=self.blends,
-            blend_constant=tuple(self.number("BLEND_COLOR", k) for k in range(4)),  # type: ignore[arg-type]
+            blend_constant=tuple(map(number, self.words("BLEND_COLOR", 4))),  # type: ignore[arg-type]
             color_masks=self.color_masks,
             stencil=self.stencils if depth else None,
             point_size=max(1.0, self.number("POINT_SIZE")),
@@ -479,7 +480,7 @@ class State3D(Engine):
             logic_op=LOGIC[self.get("LOGIC_OP") & 15] if self.on("LOGIC_OP_ENABLE") else None,  # type: ignore[arg-type]
             clamp_fragment=tuple(bool(getattr(clamp, f"RT{k}")) for k in range(TARGETS)),
             clamp_vertex=self._clamped_words(result),
-            polygon_mode=(modes[0], modes[1]),  # type: ignore[arg-type]
+            polygon_mode=modes,  # type: ignore[arg-type]
             offset=offset,
             polygon_stipple=self.polygon_stipple,
             line_width=max(1.0, self.number("LINE_WIDTH")),

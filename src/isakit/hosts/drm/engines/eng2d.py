@@ -12,8 +12,8 @@ import numpy as np
 from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
 from isakit.graphics.color_formats import ColorFormat, by_code
-from isakit.hosts.drm import conditions
 from isakit.hosts.drm.engine import Engine, action, derived, signed
+from isakit.hosts.drm.engines import conditions
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.surface import Surface
@@ -72,9 +72,6 @@ class Engine2D(Engine):
         """Return the image that is written to."""
         return self._image("DST")
 
-    def _allowed(self) -> bool:
-        return conditions.holds(self.memory, self.get("COND_MODE"), self.address("COND_ADDRESS"))
-
     # --- images out of the command stream -----------------------------------------------------------------------------
     @action("SIFC_WIDTH")
     def begin(self, word: Word, index: int) -> None:
@@ -124,7 +121,7 @@ class Engine2D(Engine):
     @action("BLIT_SRC_Y_INT")
     def blit(self, word: Word, index: int) -> None:
         """Copy a rectangle, scaled; the source is read completely first."""
-        if not self._allowed():
+        if not conditions.holds(self):
             return
         if self.get("COLOR_KEY_ENABLE"):
             self.report.missing("2d colour key")

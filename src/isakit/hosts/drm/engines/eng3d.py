@@ -11,10 +11,10 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
-from isakit.hosts.drm import conditions
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import CardChip
 from isakit.hosts.drm.engine import action, number, signed
+from isakit.hosts.drm.engines import conditions
 from isakit.hosts.drm.engines.draw3d import Batch, Drawing
 from isakit.hosts.drm.engines.draw_state3d import COUNTERS, DrawState3D
 from isakit.hosts.drm.engines.framebuffer import color_image, depth_image
@@ -53,12 +53,12 @@ class Engine3D(DrawState3D):
     @action("SET_PROGRAM_CB")
     def bind_constants(self, word: Word, index: int) -> None:
         """Bind a constant buffer as a c[] bank of a kind of program, or unbind it."""
-        self.constants.bind(word.PROGRAM, word.INDEX, word.BUFFER if word.VALID else None)
+        bind(self.constants.bound, (word.PROGRAM, word.INDEX), word.BUFFER if word.VALID else None)
 
     @action("CB_ADDR")
     def place_constants(self, word: Word, index: int) -> None:
         """Set the position for CB_DATA."""
-        self.constants.seek(word.BUFFER, word.ID * 4)
+        self.constants.place = word.BUFFER, word.ID * 4
 
     @action("CB_DATA", bulk=True)
     def write_constants(self, words: Array) -> None:
@@ -189,9 +189,6 @@ class Engine3D(DrawState3D):
         self.stream_offsets[i & 3] = 0
         self.stream_written = 0
 
-    def _allowed(self) -> bool:
-        return conditions.holds(self.memory, self.get("COND_MODE"), self.address("COND_ADDRESS"))
-
     # --- clearing -----------------------------------------------------------------------------------------------------
     def _clear_rectangle(self, width: int, height: int) -> tuple[int, int, int, int]:
         m = self.multisampling
@@ -207,7 +204,7 @@ class Engine3D(DrawState3D):
     @action("CLEAR_BUFFERS")
     def clear(self, word: Word, index: int) -> None:
         """Fill a layer of a target, of depth, of stencil."""
-        if not self._allowed():
+        if not conditions.holds(self):
             return
         i, layer = word.RT, word.LAYER
         components = (bool(word.R), bool(word.G), bool(word.B), bool(word.A))
@@ -217,7 +214,7 @@ class Engine3D(DrawState3D):
         if image is not None:
             opened = self.drawing.opened.open_color(image, layer)
             x0, x1, y0, y1 = self._clear_rectangle(image.width, image.height)
-            bits = np.array([[self.get("CLEAR_COLOR", k) for k in range(4)]], np.uint32)
+            bits = np.array([self.words("CLEAR_COLOR", 4)], np.uint32)
             value = image.form.encoded(bits)[0]
             mask = image.form.mask(components)
             begin = opened.overwrite if mask.all() and not image.form.bits else opened.load
@@ -336,7 +333,7 @@ class Engine3D(DrawState3D):
     def end(self, word: Word, index: int) -> None:
         """Draw."""
         batch, self._batch = self._batch, None
-        if batch is None or not batch.count or not self._allowed():
+        if batch is None or not batch.count or not conditions.holds(self):
             return
         self.report.count("draws")
         started = time.perf_counter()

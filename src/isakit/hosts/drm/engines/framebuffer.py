@@ -125,7 +125,7 @@ class OpenImage:
         self._loaded: Bounds | None = None
         self._drawn: Bounds | None = None
         self._deferred = False
-        self._mark = surface.memory.mark()
+        self._mark = surface.memory.now
         self._view = self.raw
 
     def begin(self) -> None:
@@ -135,7 +135,7 @@ class OpenImage:
         self._view, self._drawn = self.surface.view(), None
         if self._loaded is not None and self._changed():
             self._loaded = None
-        self._mark = self.surface.memory.mark()
+        self._mark = self.surface.memory.now
 
     def end(self) -> None:
         """End a draw. What was not stored counts as not loaded."""
@@ -202,7 +202,7 @@ class OpenImage:
             if self._changed():  # another target of this draw lies in the same memory
                 self._loaded = None
             self.surface.memory.wrote(self.surface.address, self.surface.span)
-            self._mark = self.surface.memory.mark()
+            self._mark = self.surface.memory.now
 
     def _parts(self, box: Bounds) -> tuple[Array, Array]:
         """Return the bytes around a rectangle, here and in the card's memory, in whole blocks where there are some."""

@@ -111,7 +111,7 @@ class Images:
             self._kept.move_to_end(words)
             return found.texture
         plan = self._plan(words) if found is None else found.plan
-        mark = memory.mark()
+        mark = memory.now
         whole = plan.span <= memory.room(plan.address)
         now = memory.view(plan.address, plan.span, "texture") if whole else None
         if found is not None and now is not None and found.content is not None and np.array_equal(now, found.content):

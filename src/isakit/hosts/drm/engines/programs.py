@@ -79,14 +79,14 @@ class Programs:
         known = self._known.get(place)
         if known is not None and self.unchanged(known):
             return known
-        mark = self.memory.mark()
+        mark = self.memory.now
         room = min(self.memory.room(segment + start), 4 * MOST_WORDS) & ~3
         words = self.memory.view(segment + start, max(4, room), "code").view(np.uint32).tolist()
         units = decoder(tesla, self.chip.variant, kind)
         count = extent(units, words, start)
         words = words[:count]
         texts = [i.text for i in units.decode(words, start)]
-        uses_local = any(" l[" in t for t in texts)
+        uses_local = " l[" in "\n".join(texts)
         code = np.array(words, np.uint32).tobytes()
         self._known[place] = found = CachedProgram(code, make(words, uses_local), texts, segment + start, mark)
         return found
@@ -97,7 +97,7 @@ class Programs:
         if not memory.unchanged(known.mark, known.address, count):
             if memory.view(known.address, count, "code").tobytes() != known.words:
                 return False
-            known.mark = memory.mark()
+            known.mark = memory.now
         return True
 
     def listings(self) -> list[tuple[str, int, list[str]]]:

@@ -32,38 +32,31 @@ def halves(value: int) -> tuple[int, int]:
 
 
 class ConstantBuffers:
-    """The 128 constant buffers of a channel. Source: [nv50] "Methods"; rnndb CB_DEF, SET_PROGRAM_CB."""
+    """The 128 constant buffers of a channel. Source: [nv50] "Methods"; rnndb CB_DEF, SET_PROGRAM_CB.
+
+    Attributes: `defined`: number -> address and size; `bound`: kind of programs (0 vertex, 2 geometry, 3 fragment; 8
+    compute here) and c[] bank -> number; `place` of the next `write`: number, offset in bytes.
+    """
 
     def __init__(self, memory: VideoMemory) -> None:
         self.memory = memory
         self.defined: dict[int, tuple[int, int]] = {}
         self.bound: dict[tuple[int, int], int] = {}
-        self._at = 0, 0
+        self.place: tuple[int, int] = 0, 0
         self._contents: dict[tuple[int, int], tuple[int, bytes]] = {}
 
     def define(self, number: int, address: int, size: int) -> None:
         """Give a buffer its place."""
         self.defined[number] = address, size or WHOLE
 
-    def bind(self, program: int, bank: int, number: int | None) -> None:
-        """Make a buffer, or none, a c[] bank of programs: 0 vertex, 2 geometry, 3 fragment; 8 compute here."""
-        if number is None:
-            self.bound.pop((program, bank), None)
-        else:
-            self.bound[program, bank] = number
-
-    def seek(self, number: int, offset: int) -> None:
-        """Set the position of `write`, an offset in bytes."""
-        self._at = number, offset
-
     def write(self, words: Array) -> None:
         """Write words at the current place. Raises GpuFault."""
-        number, offset = self._at
+        number, offset = self.place
         if number in self.defined:
             address, size = self.defined[number]
             room = max(0, size - offset) // 4
             self.memory.write_words(address + offset, words[:room], "constants")
-        self._at = number, offset + 4 * len(words)
+        self.place = number, offset + 4 * len(words)
 
     def banks(self, program: int) -> dict[int, bytes]:
         """Return c[] bank -> content for a kind of program."""
@@ -88,7 +81,7 @@ class ConstantBuffers:
 
     def _content(self, address: int, size: int) -> bytes:
         """Return the bytes of a buffer: the same object as before where they are the same."""
-        mark, memory = self.memory.mark(), self.memory
+        mark, memory = self.memory.now, self.memory
         found = self._contents.get((address, size))
         if found is not None and memory.unchanged(found[0], address, size):
             return found[1]

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from isakit.hosts.drm.memory import VideoMemory
+from isakit.hosts.drm.engine import Engine
 
 NEVER, ALWAYS, NON_ZERO, EQUAL, NOT_EQUAL = range(5)
 
 
-def holds(memory: VideoMemory, mode: int, address: int) -> bool:
-    """Return true if a condition holds. A query has 16 bytes: sequence, result, time. Raises GpuFault."""
+def holds(engine: Engine) -> bool:
+    """Return whether the condition of an engine holds.
+
+    A query has 16 bytes: sequence, result, time. Raises GpuFault.
+    """
+    mode, address, memory = engine.get("COND_MODE"), engine.address("COND_ADDRESS"), engine.memory
     if mode == NEVER:
         return False
     if mode == NON_ZERO:
