@@ -273,6 +273,12 @@ def test_lines_of_ptx_are_known_for_every_instruction() -> None:
     assert {where.ptx for _, where in table} >= {6, 7}
 
 
+def test_a_dump_shows_machine_instructions_by_their_names() -> None:
+    shown: dict[str, str] = {}
+    compile_ptx(HEAD + kernel(OUT + "  st.global.u32 [%o], 5;"), watch=shown.__setitem__)
+    assert "\n    st ty=b32 dst= g14[" in shown["selected"]
+
+
 def test_no_spelling_is_translated_in_two_ways() -> None:
     keys: dict[str, set[str]] = {}
     for row, mods in grammar.spellings(limit=300):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from isakit.compile.lower.form import MachineOp
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class TeslaOp(MachineOp):
     """An instruction.
 
