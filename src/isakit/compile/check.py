@@ -58,7 +58,10 @@ def verify(f: Function, after: str) -> None:
 def _kinds(i: Ins, error: Callable[[object], BrokenForm]) -> None:
     got, made = tuple(a.kind for a in i.args), tuple(o.kind for o in i.outs)
     if (i.op.args != ("*",) and i.op.args != got) or (i.op.outs != ("*",) and i.op.outs[: len(made)] != made):
-        raise error(f"{i}: {' '.join(got)}, not {' '.join(i.op.args)}")
+        raise error(
+            f"{i}, of line {i.loc[0]}: kinds {' '.join(got)} -> {' '.join(made)}, not {' '.join(i.op.args)} -> "
+            f"{' '.join(i.op.outs)}"
+        )
     typed = TYPED.get(i.op)
     try:
         if typed is not None and typed(got, i.attrs) != made:

@@ -215,6 +215,8 @@ class Vote(NamedTuple):
 
 # --- the table -------------------------------------------------------------------------------------------------------
 OPS: dict[str, AnyOp] = {}
+KINDS = "rdqpfa*"
+"""The kinds of values but for vectors; `*` is any number of any kind."""
 
 
 def row(
@@ -232,13 +234,18 @@ def row(
     tests_zero: str = "",
 ) -> IrOp[P, A]:
     """Return a new row of the table. Raises DefinitionError for a duplicate name or inconsistent properties."""
-    if (uniformity is None) != (not outs):
-        raise DefinitionError(f"operation {name!r}: only an operation without results has no uniformity")
-    if name in OPS:
-        raise DefinitionError(f"operation {name!r} is already defined")
     fields: tuple[str, ...] = getattr(attributes, "_fields")  # noqa: B009
-    if fold is not None and fields and list(inspect.signature(fold).parameters)[len(args) :] != list(fields):
-        raise DefinitionError(f"operation {name!r}: `fold` does not take the attributes {', '.join(fields)}")
+    folded = (*args, *fields) if fold in (None, min, max) else tuple(inspect.signature(fold).parameters)
+    wrong = {
+        "only an operation without results has no uniformity": (uniformity is None) != (not outs),
+        "is already defined": name in OPS,
+        f"`fold` does not take the attributes {', '.join(fields)}": folded[len(args) :] != fields,
+        f"`fold` does not take {len(args)} arguments": len(folded) != len(args) + len(fields),
+        f"kinds are {' '.join(KINDS)}": isinstance(args, str) and not {*args, *outs} <= {*KINDS},
+        "without arguments and attributes it is NEVER or ALWAYS uniform": uniformity is SAME and not (args or fields),
+    }  # fmt: skip
+    if any(wrong.values()):
+        raise DefinitionError(f"operation {name!r}: {next(what for what, holds in wrong.items() if holds)}")
     op = IrOp[P, A](name, tuple(args), tuple(outs), uniformity, effect, points_to, attributes, fold)
     op.commutes, op.flushes, op.tests_zero = commutes, flushes, tests_zero
     OPS[name] = op

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
 
-from isakit.compile import ops, vector_ops
+from isakit.compile import compile_ptx, ops, vector_ops
 from isakit.compile.check import BrokenForm, verify
 from isakit.compile.ir import (
     NOWHERE,
@@ -25,6 +26,8 @@ from isakit.compile.lower.rules import Rules
 from isakit.compile.ops import ADD, CLOCK, CMP, LD, OPS, PARAM, PHYSID, ST, TID, Compare
 from isakit.compile.passes.uniform import divergent_values
 from isakit.compile.passes.values import eliminate_common_subexpressions, eliminate_dead_code
+from isakit.compile.tesla import instructions as hw
+from isakit.compile.tesla.rules import RULES
 from isakit.compile.vector_ops import TYPED
 from isakit.errors import DefinitionError
 
@@ -64,8 +67,17 @@ def test_a_row_that_leaves_out_what_decides_over_right_code_is_refused(stated: i
 def test_a_row_whose_facts_do_not_fit_is_refused() -> None:
     with pytest.raises(DefinitionError, match="'lanebits': only an operation without results"):
         ROW("lanebits", "", "r", None, *NEW[4:])
-    with pytest.raises(DefinitionError, match="'add' is already defined"):
+    with pytest.raises(DefinitionError, match="'add': is already defined"):
         ROW("add", *NEW[1:])
+    with pytest.raises(DefinitionError, match="'lanebits': kinds are r d q"):
+        ROW("lanebits", "rx", *NEW[2:])
+
+
+@pytest.mark.usefixtures("table")
+def test_a_row_that_nothing_says_the_uniformity_of_is_refused() -> None:
+    """Its result would count as one number for all lanes."""
+    with pytest.raises(DefinitionError, match="'lanebits': without arguments and attributes it is NEVER or ALWAYS"):
+        ROW(*NEW[:3], OpUniformity.OPERANDS, *NEW[4:])
 
 
 @pytest.mark.usefixtures("table")
@@ -78,6 +90,8 @@ def test_a_fold_that_misspells_an_attribute_is_refused_with_the_row() -> None:
 
     with pytest.raises(DefinitionError, match="'rotate': `fold` does not take the attributes amount"):
         ROW("rotate", "r", "r", OpUniformity.OPERANDS, Effect.NONE, PointsTo.NUMBER, Amount, fold)
+    with pytest.raises(DefinitionError, match="'average': `fold` does not take 2 arguments"):
+        ROW("average", "rr", "r", OpUniformity.OPERANDS, Effect.NONE, PointsTo.NUMBER, NoAttributes, lambda a: a >> 1)
 
 
 def test_a_misspelt_or_missing_attribute_is_refused_where_it_is_written() -> None:
@@ -104,7 +118,7 @@ def test_an_operation_with_the_attributes_of_another_one_is_found(attrs: Any) ->
 
 # --- facts -----------------------------------------------------------------------------------------------------------
 @pytest.mark.usefixtures("table")
-@pytest.mark.parametrize("uniformity", list(OpUniformity))
+@pytest.mark.parametrize("uniformity", [u for u in OpUniformity if u is not OpUniformity.OPERANDS])
 def test_a_new_operation_is_as_divergent_as_its_row_says(uniformity: OpUniformity) -> None:
     differs = uniformity is OpUniformity.NEVER
     assert branch_on(ROW(*NEW[:3], uniformity, *NEW[4:])) == (differs, differs)
@@ -178,6 +192,27 @@ def test_an_operation_without_a_rule_is_an_error_that_names_it() -> None:
     for op in (ADD, ST("global", 0, "b32")):
         with pytest.raises(DefinitionError, match=r"no rule for .* = (add|st)"):
             rules.select([], Ins(op, [Const(0), Const(0)], "", NOWHERE))
+
+
+CLOCK_KERNEL = """.version 1.4
+.target sm_13
+.entry k (.param .u64 out) {
+  .reg .u64 %p; .reg .u32 %r;
+  ld.param.u64 %p, [out]; mov.u32 %r, %clock; st.global.u32 [%p], %r;
+}"""
+
+
+def test_a_rule_that_does_not_write_its_result_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    (found,) = RULES.of[CLOCK]
+    monkeypatch.setitem(RULES.of, CLOCK, [replace(found, emit=lambda s, i, attrs: None)])
+    with pytest.raises(DefinitionError, match=r"`st .*` reads a register that nothing writes"):
+        compile_ptx(CLOCK_KERNEL)
+
+
+def test_a_machine_instruction_that_does_not_name_its_result_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hw, "MOV_SPECIAL", replace(hw.MOV_SPECIAL, results=("dts",)))
+    with pytest.raises(DefinitionError, match=r"`mov dst=.* special=\$clock` reads a register that nothing writes"):
+        compile_ptx(CLOCK_KERNEL)
 
 
 def test_every_row_of_the_table_is_in_it_under_its_own_name() -> None:

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from isakit.compile import compile_ptx
 from isakit.compile.ptx import grammar
 from isakit.compile.translate import function
 from isakit.errors import DefinitionError
@@ -45,3 +46,12 @@ def test_a_row_that_nothing_translates_is_refused_with_the_translator(rows, monk
     del sys.modules[name]
     with pytest.raises(DefinitionError, match=r"`frob\.u32 d, a`: nothing translates it; Translator has no `do_frob`"):
         importlib.import_module(name)
+
+
+def test_a_translation_that_writes_no_result_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The register would keep what was in it."""
+    text = ".version 1.4\n.target sm_13\n.entry k () {\n  .reg .b32 %r<2>;\n  brev.b32 OUT, %r1;\n}"
+    monkeypatch.setattr(function.Translator, "do_brev", lambda self, m, a: None)
+    with pytest.raises(DefinitionError, match=r"`brev\.type d, a`: `do_brev` writes no result"):
+        compile_ptx(text.replace("OUT", "%r0"))
+    assert not compile_ptx(text.replace("OUT", "_")).failures

@@ -7,6 +7,7 @@ so that the time for a long block is proportional to its length.
 from __future__ import annotations
 
 from isakit.compile.lower.form import MBlock, MFunction, MIns, OperandReg, VReg
+from isakit.errors import DefinitionError
 from isakit.flow.bits import bits, indices
 from isakit.flow.graph import FlowGraph
 from isakit.flow.liveness import live_sets
@@ -18,6 +19,8 @@ class BlockLiveness:
     `first` is the number of a virtual register's first unit. A predicated write does not kill the old value, unless it
     is the only write of the register. `file`: restrict it to the registers of this file. `operands` returns those of
     them that an instruction writes and reads.
+
+    Raises DefinitionError for a register that is read and never written.
     """
 
     def __init__(self, m: MFunction, file: str = "") -> None:
@@ -43,6 +46,12 @@ class BlockLiveness:
                     for u in self.units(r):
                         self.writes[u] += 1
                 self.operands[i] = defs, uses
+        for i, (_, uses) in self.operands.items():
+            if any(not r.v.defs and not r.v.fixed for r in uses):
+                raise DefinitionError(
+                    f"`{i}` reads a register that nothing writes: a rule emits nothing into its result, or the row of "
+                    "the machine instruction does not have the operand among its results"
+                )
         self._solve()
 
     def units(self, r: OperandReg) -> range:

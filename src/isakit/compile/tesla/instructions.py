@@ -6,6 +6,7 @@ Passes only do what a row allows: no instruction is predicated, joins or ends a 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from isakit.compile.lower.form import MachineOp
 
@@ -38,8 +39,8 @@ UNLOCK = 1 << 55
 
 
 def _op(
-    mnemonic: str, can: str, results: str = "dst", copies: tuple[str, str] = ("dst", "src1"), *, rounded: bool = False,
-    guard: str = "guard", raw: int = 0, texture: bool = False,
+    mnemonic: str, can: Literal["", "g", "gj", "gje"], results: str = "dst", copies: tuple[str, str] = ("dst", "src1"),
+    *, rounded: bool = False, guard: str = "guard", raw: int = 0, texture: bool = False,
 ) -> TeslaOp:  # fmt: skip
     """Return a row. `can` holds g, j, e: be guarded, join, end the kernel. Results are names of operands."""
     return TeslaOp(mnemonic, tuple(results.split()), "g" in can, copies, "j" in can, "e" in can, rounded, guard, raw,

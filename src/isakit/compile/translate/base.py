@@ -92,6 +92,8 @@ class Base:
         self.registers: dict[int, PtxRegister] = {}
         """Registers by their index, where PTX is the source; `named` has them by their (first) variable."""
         self.named: dict[int, PtxRegister] = {}
+        self.wrote = False
+        """The instruction that is being translated has written a result, or need not."""
         self.demoted = "map_f64_to_f32" in module.options
         self.old = module.version < (1, 4)
         """Before PTX 1.4, what names no rounding is approximate."""
@@ -130,7 +132,7 @@ class Base:
 
     def put(self, variable: int, value: IrValue) -> None:
         """Set a variable."""
-        self.b.block.env[variable] = value
+        self.b.block.env[variable], self.wrote = value, True
         if variable in self.named:
             r = self.named[variable]
             words = [(r.index, 0), (r.index, 1)] if self.is_wide(r.type) else [(r.index,)]

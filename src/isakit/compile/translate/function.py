@@ -354,7 +354,11 @@ class Translator(Integer, Floats, Barriers):
             if after is not None:
                 self.go(after)
             return after is not None
+        to = s.operands[0] if got.row.text.partition(" ")[2][:1] in ("d", "p") else None
+        self.wrote = not isinstance(to, Name) or to.text == "_"
         getattr(self, f"do_{key}")(got.mods, s.operands)
+        if not self.wrote:
+            raise DefinitionError(f"PTX grammar, `{got.row.text}`: `do_{key}` writes no result")
         if after is not None:
             self.jump(after)
         return after is not None or key != "brx"
