@@ -1,8 +1,8 @@
-"""Signals while something is under way that must not be left half done.
+"""Deferred signals, for work that must not be left half done.
 
 An exception of a signal handler (Ctrl-C, a time limit) can otherwise strike between any two instructions of Python: a
-launch would leave allocations behind, or workers that still run. Inside of `deferred` handlers run at once, as always,
-but what they raise waits until the block is left; runs on compiled code that have registered are told to stop.
+launch would leave allocations behind, or workers that still run. Inside of `deferred`, handlers run at once, as always,
+but the exceptions they raise are deferred until the block is left; registered runs on compiled code are told to stop.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ Handler = Callable[[int, FrameType | None], object]
 
 
 class Deferred:
-    """Exceptions of signal handlers wait; `stops` are set to 1 when one does. Nested blocks share the outermost."""
+    """Defers exceptions of signal handlers; `stops` are set to 1 when one is raised.
+
+    Nested blocks share the outermost.
+    """
 
     def __init__(self) -> None:
         self.pending: BaseException | None = None
@@ -54,13 +57,13 @@ class Deferred:
                     self.keep(e)
 
     def keep(self, e: BaseException) -> None:
-        """Keep an exception for later, and ask the running code to stop."""
+        """Keep an exception for later, and request the running code to stop."""
         self.pending = e
         for stop in self.stops:
             stop[0] = 1
 
     def install(self) -> None:
-        """Take over the handlers that are functions; the others end the process or do nothing."""
+        """Replace the handlers that are functions; the others end the process or do nothing."""
         try:
             for n in WATCHED:
                 handler = _system.getsignal(n)
@@ -72,7 +75,7 @@ class Deferred:
             raise
 
     def restore(self) -> None:
-        """Restore the handlers of before."""
+        """Restore the previous handlers."""
         for n, handler in self._handlers:
             _system.signal(n, handler)
         self._handlers = []
@@ -89,7 +92,7 @@ _active: Deferred | None = None
 
 
 def _in_child() -> None:
-    """Reset the state in a forked process, which is not in the block: nothing there would ever raise what waits."""
+    """Reset the state in a forked process, which is outside of the block: nothing there would raise what waits."""
     global _active
     for n in WATCHED:
         found = getattr(signal.getsignal(n), "__self__", None)
@@ -128,17 +131,17 @@ class deferred:  # noqa: N801 - used like a function
 
 
 def submitted(pool: Executor, work: Callable[[], T]) -> Future[T]:
-    """Hand work to a pool of threads; returns its future.
+    """Submit work to a pool of threads; return its future.
 
-    What a signal handler raises waits meanwhile: struck while it starts a thread, the pool would not know the thread,
-    and the process wait for it at its end for ever.
+    Exceptions of signal handlers are deferred meanwhile: interrupted while it starts a thread, the pool would not know
+    the thread, and the process would wait for it forever when it exits.
     """
     with deferred():
         return pool.submit(work)
 
 
 class allowed:  # noqa: N801 - used like a function
-    """Inside of `deferred`: let exceptions strike again, for work in Python that can be left anywhere."""
+    """Inside of `deferred`: let exceptions through again, for work in Python that can be interrupted anywhere."""
 
     __slots__ = ("_found",)
 
@@ -160,7 +163,7 @@ class allowed:  # noqa: N801 - used like a function
             self._defer_again(self._found)
 
     def _defer_again(self, found: Deferred) -> None:
-        """Take the handlers over; what strikes before that is done waits, too, as the outer block relies on it."""
+        """Replace the handlers again. Exceptions before that are deferred, too, as the outer block relies on it."""
         global _active
         while _active is not found:
             try:
@@ -171,7 +174,7 @@ class allowed:  # noqa: N801 - used like a function
 
 
 def _await(future: Future[Any]) -> None:
-    """Wait for the end of one, in less time than `concurrent.futures.wait` takes to begin."""
+    """Wait for a future, in less time than `concurrent.futures.wait` needs to start."""
     while not future.done():
         with suppress(TimeoutError):
             future.exception(NOTICE_SECONDS)
@@ -180,9 +183,9 @@ def _await(future: Future[Any]) -> None:
 def wait_stoppable(
     futures: Sequence[Future[Any]], stop: Array, told: Callable[[], object] | None = None, every: float = 0.2
 ) -> None:
-    """Wait for all; an interrupt sets `stop` and is raised when they have ended. `told` is called from time to time.
+    """Wait for all; an interrupt sets `stop` and is raised when they have ended. `told` is called periodically.
 
-    Raises what the first of them raised.
+    Raises the exception of the first one that raised.
     """
     from concurrent.futures import wait  # here: it takes longer to import than a short run takes
 

@@ -1,4 +1,4 @@
-"""Machines as they are shown: which lanes are where, as rows of text, and as HTML for notebooks."""
+"""Pictures of machines: which lanes are where, as rows of text, and as HTML for notebooks."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from isakit.machine.targets import target_of
 ROW = 32
 """Threads of a row: the lanes of a warp."""
 SHOWN = 16
-"""Rows that are shown of a machine."""
+"""Largest number of rows in the picture of a machine."""
 
 
 class ThreadRow(NamedTuple):
-    """Threads side by side.
+    """A row of adjacent threads.
 
     `first`: number of the first; `name`; `picture`: `#` for active ones, `.` for those that wait, `-` for those that
     have ended; `address` and `state` of the first active one.
@@ -35,7 +35,7 @@ class ThreadRow(NamedTuple):
         return "ended" if self.address is None else f"{self.address:04x}{' waits' if self.state == 'waiting' else ''}"
 
     def lanes(self, mark: str) -> int:
-        """Return the threads with a mark in the picture, as a mask."""
+        """Return the threads shown with a mark, as a mask."""
         return sum((m == mark) << k for k, m in enumerate(self.picture))
 
 

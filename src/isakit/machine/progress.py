@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 Watcher = Callable[[int, int], object]
-"""Told from time to time how many blocks of a launch are done, of how many."""
+"""Called periodically with the number of blocks of a launch that are done, and of all blocks."""
 _watcher: ContextVar[Watcher | None] = ContextVar("isakit_watcher", default=None)
 
 
@@ -22,5 +22,5 @@ def watching(watcher: Watcher) -> Generator[None]:
 
 
 def watcher() -> Watcher | None:
-    """Return the function that is told of the progress of launches."""
+    """Return the function that progress is reported to, None if there is none."""
     return _watcher.get()

@@ -1,4 +1,4 @@
-"""Snapshots: the whole state of a machine as bytes, to be put back later, or into another machine made alike."""
+"""Snapshots: the whole state of a machine as bytes, to be restored later, in it or in a machine built alike."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from isakit.lean import dataclass
 class Snapshot:
     """The state of a machine between two instructions.
 
-    `machine` says what kind of machine it is from, `data` is the state. A snapshot can be kept, pickled and sent, but
-    it is a pickle itself: restore only snapshots that come from a source you trust.
+    `machine` is the kind of machine, `data` the state. A snapshot can be kept, pickled and sent, but it is a pickle
+    itself: restore only snapshots that come from a source you trust.
     """
 
     machine: str
@@ -49,7 +49,7 @@ def freeze_parts(machine: str, parts: Mapping[str, object], leave_out: Mapping[s
 
 
 def thaw_parts(machine: str, snapshot: Snapshot, parts: Mapping[str, object]) -> None:
-    """Put the attributes of a snapshot back. Lists and byte arrays keep their identity; only their content changes."""
+    """Restore the attributes in a snapshot. Lists and byte arrays keep their identity; only their content changes."""
     if machine != snapshot.machine:
         raise LaunchError(f"a snapshot of {snapshot.machine} cannot be restored into {machine}")
     for name, attributes in _Unpickler(io.BytesIO(snapshot.data), parts).load().items():

@@ -1,8 +1,8 @@
-"""The interface of every machine for those who look at it from outside: debuggers, servers, pages.
+"""The interface of every machine for outside observers: debuggers, servers, pages.
 
 A target is a machine with a program in it. Its threads are the smallest units that have registers of their own: lanes
 of warps (Tesla), the core (vµc), invocations (USSE). Threads that execute together form a group: a warp, the core, the
-invocations that stand at the same instruction. Code addresses are byte addresses, as in `Instruction.address`; memory
+invocations that are at the same instruction. Code addresses are byte addresses, as in `Instruction.address`; memory
 addresses are bytes, too, and cells of more bytes are little-endian.
 
 `isakit.machine.targets.target_of` makes one of a machine of any of the three instruction sets.
@@ -40,7 +40,7 @@ class Thread:
 
     Attributes: `number` (counts from 0); `name`; `address` of the instruction its group executes next, None where it
     has ended; `state` (`waiting`: at a barrier, or for an event); `active`: whether it takes part in that instruction,
-    conditions of the instruction aside; `group`: number of its group, as long as the machine stands.
+    regardless of the instruction's condition; `group`: number of its group, until the next step.
     """
 
     number: int
@@ -53,7 +53,7 @@ class Thread:
 
 @dataclass(frozen=True)
 class MemorySpace:
-    """A memory: addresses 0 to `size` - 1. `shared`: all threads see the same one, else a thread sees its own."""
+    """A memory: addresses 0 to `size` - 1. `shared`: all threads share it, else each has its own."""
 
     name: str
     size: int
@@ -65,8 +65,8 @@ class MemorySpace:
 class MachineStop:
     """The reason why a run ended, and a thread of the group it stopped at.
 
-    `reason`: `finished`, `until` (an address it was to stop at), `budget` (the instructions are used up), or `asleep`
-    (only the host could wake the machine).
+    `reason`: `finished`, `until` (reached an address to stop at), `budget` (instructions used up), or `asleep` (only
+    the host could wake the machine).
     """
 
     reason: Reason
@@ -77,8 +77,8 @@ class Target(ABC):
     """A machine with a program, between two instructions.
 
     Attributes: `isa`, `variant`: names of the instruction set and the variant. Every method that executes raises
-    MachineFault and NotModelled, and leaves the state before the instruction then. Everything else raises LaunchError
-    for a thread, register or memory the target does not have.
+    MachineFault and NotModelled, and then leaves the state as it was before the instruction. Everything else raises
+    LaunchError for a thread, register or memory the target does not have.
     """
 
     isa: str
@@ -96,7 +96,7 @@ class Target(ABC):
 
     @property
     def threads(self) -> Sequence[Thread]:
-        """All threads. Where there are many, ask for single ones with `thread`."""
+        """All threads. If there are many, get single ones with `thread`."""
         return [self.thread(n) for n in range(self.thread_count)]
 
     @property
@@ -106,7 +106,7 @@ class Target(ABC):
 
     @property
     def finished(self) -> bool:
-        """Nothing will execute again."""
+        """True if nothing will execute any more."""
         return self.position is None
 
     # --- registers --------------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class Target(ABC):
 
     @abstractmethod
     def write_memory(self, space: str, address: int, data: bytes, thread: int = 0) -> None:
-        """Put bytes there. Raises as `read_memory` does; then nothing has been written."""
+        """Write bytes. Raises like `read_memory`; then nothing has been written."""
 
     def _space(self, name: str, address: int, size: int, *, writing: bool = False) -> MemorySpace:
         space = self.memories.get(name)
@@ -198,9 +198,10 @@ class Target(ABC):
 
     @abstractmethod
     def run(self, until: Collection[int] = (), max_instructions: int | None = None) -> MachineStop:
-        """Run on until everything has ended, or a group is about to execute an instruction at an address of `until`.
+        """Run until everything has ended, or a group is about to execute an instruction at an address of `until`.
 
-        A group that stands at such an address already moves on first. `max_instructions` counts instructions of groups.
+        A group that is at such an address already executes that instruction first. `max_instructions` counts
+        instructions of groups.
         """
 
     @abstractmethod

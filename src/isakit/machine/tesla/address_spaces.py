@@ -1,14 +1,4 @@
-"""Memory spaces as lanes see them: from addresses to places in memory, or a fault.
-
-| space | place of a lane's address |
-|---|---|
-| c0..c15 | the bank, the same for all lanes |
-| s | the block's shared memory |
-| l | the thread's local memory |
-| g0..g15 | a window of the device's address space, linear or 2D |
-
-Source: [001] "Memory", [tesla] 7, 10.
-"""
+"""Memory spaces as lanes see them: from addresses to offsets in a memory, or a fault."""
 
 from __future__ import annotations
 
@@ -36,10 +26,7 @@ ResolvedAccess = tuple[FlatMemory, Array, Array | None]
 
 
 class AccessFault(IsakitError):
-    """An access a space refuses; the machine adds pc, block and warp.
-
-    Attributes: `kind`, `space`, `lane` (position on the lane axis), `address` (as the program gave it), `detail`.
-    """
+    """An access that a space refuses; the machine adds pc, block and warp."""
 
     def __init__(self, kind: str, space: str, lane: int, address: int, detail: str) -> None:
         self.kind, self.space, self.lane, self.address, self.detail = kind, space, lane, address, detail
@@ -61,7 +48,7 @@ class AddressSpace(Protocol):
 
 
 class SpaceAccesses:
-    """Helpers all spaces share."""
+    """Helper methods that all spaces share."""
 
     def __init__(self, name: str, choices: Choices) -> None:
         self.name, self.choices = name, choices
@@ -89,7 +76,7 @@ class SpaceAccesses:
         return AccessFault(kind, self.name, int(number), int(address[k]), detail)
 
     def aligned(self, address: Array, size: int, where: tuple[Lanes, Array | None]) -> Array:
-        """Return the addresses, once they are multiples of the access size."""
+        """Return the addresses if all are multiples of the access size. Raises AccessFault."""
         if size > 1:
             if self.choices.misaligned == "fault":
                 odd = self._misaligned(address, np.uint32(size))
@@ -135,12 +122,12 @@ def _check_window(**numbers: int) -> None:
 
 
 def _one(number: int) -> Array:
-    """Return a number for all lanes."""
+    """Return a number as an array that holds for all lanes."""
     return np.array([number], np.uint64)
 
 
 def _window_rules() -> None:
-    """Make the functions of the rules of windows."""
+    """Return the functions of the rules of windows."""
     global _BEYOND, _BEYOND_ROWS, _IN_ROWS
     _BEYOND, _BEYOND_ROWS = numpy_function(accesses.beyond), numpy_function(accesses.beyond_rows)
     _IN_ROWS = numpy_function(accesses.in_rows)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from isakit.machine.tesla.launch import Launch
 
 STATUS = READY, WAITING, FINISHED = "ready", "waiting", "finished"
-"""Names of the values of `rules.state.Status` that the reference machine has."""
+"""Names of the values of `rules.state.Status` that the reference machine uses."""
 
 
 class Warp:
@@ -37,7 +37,7 @@ class Warp:
 
     @property
     def barrier(self) -> int | None:
-        """The number of the barrier that the warp waits at, None if it waits at none."""
+        """The number of the barrier that the warp waits at, None if it does not wait."""
         return self.control.barrier if self.control.status == WarpStatus.WAITING else None
 
     def set_status(self, status: str, barrier: int | None = None) -> None:
@@ -108,7 +108,7 @@ class Warp:
 class ThreadBlock(BlockState):
     """One block: its warps, shared memory (`shared`, a uint8 view), barriers and turns; see `rules`.
 
-    `over`: the warp that has executed an instruction last ended its turn by it.
+    `over`: the warp that executed the last instruction ended its turn with it.
     """
 
     def __init__(self, launch: Launch, number: int, shared: Array) -> None:
@@ -149,7 +149,7 @@ class ThreadBlock(BlockState):
             self.barriers[n].count, self.barriers[n].target = count, target
 
     def bar(self, warp: Warp, number: int, count: int, inc: bool, wait: bool) -> list[Warp]:
-        """Return one `bar` of one warp; returns the warps that waited and can go on now."""
+        """Execute one `bar` of one warp; return the warps that waited and can continue now."""
 
         def arrive() -> None:
             self.over = bool(self.rules.arrive(self, warp.control, number, count, inc, wait))
@@ -177,7 +177,10 @@ class ThreadBlock(BlockState):
         self._spun, self._spinning = instructions, None
 
     def next_warp(self) -> Warp | None:
-        """Give the turn to the warp that has it, or else to the next one that can go on; None where there is none."""
+        """Return the warp whose turn it is, or else the next one that can run, which gets the turn.
+
+        None if there is none.
+        """
         k = int(self.rules.next_in_turn(self, NOBODY))
         if k == self.block_warps:
             return None
@@ -194,7 +197,7 @@ class ThreadBlock(BlockState):
         self.rules.end_turn(self, warp.control, warp.index)
 
     def _released(self, action: Callable[[], object]) -> list[Warp]:
-        """Return the warps that wait before an action and not after it."""
+        """Run an action; return the warps that waited before and no longer do."""
         # Without this a block of many warps would look at all of them whenever one ends.
         if not any(barrier.count for barrier in self.barriers.values()):
             action()

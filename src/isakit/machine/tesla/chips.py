@@ -36,12 +36,12 @@ class Chip:
 
     @property
     def multiprocessors(self) -> int:
-        """Multiprocessors of the chip."""
+        """Number of multiprocessors of the chip."""
         return self.tpcs * self.mps_per_tpc
 
     @property
     def strict_coalescing(self) -> bool:
-        """True if the rules of compute capability 1.0 and 1.1 hold: threads of a half-warp access words in order."""
+        """True if coalescing follows compute capability 1.0 and 1.1: threads of a half-warp access words in order."""
         return self.registers == CHIPS["g80"].registers
 
 

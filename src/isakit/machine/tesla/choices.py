@@ -1,4 +1,4 @@
-"""Choices for what the documents leave open, as switches with documented defaults.
+"""Choices where the documents leave behaviour open, as switches with documented defaults.
 
 Every field names a question that the sources leave open ([tesla] 14); the default is the reference's decision.
 """
@@ -15,7 +15,7 @@ PerformanceCounter = Literal["none", "instructions", "branches", "divergent_bran
 
 @dataclass(frozen=True)
 class Choices(Settings):
-    """Answers to open questions. Source: [tesla] 9.2, 9.3, 14; all are inferred unless a field says otherwise.
+    """Choices on open questions. Source: [tesla] 9.2, 9.3, 14; all are inferred unless a field says otherwise.
 
     Attributes:
         first: which side of a divergent branch runs first. Patent claims describe a token that holds the not-taken
@@ -26,16 +26,18 @@ class Choices(Settings):
             token, which only this reading runs right whether warps diverge or not. `complete` takes the token off.
         stack_entries: entries a warp's divergence stack can hold, at most what the largest STACK_SIZE_LOG stands for.
         stack_overflow: `fault` raises STACK_OVERFLOW, `ignore` loses the entry.
-        wrong_entry: what `ret` does when the nearest entry that is not a branch is a break entry (and `brk` with a call
+        wrong_entry: behaviour of `ret` when the nearest entry that is not a branch is a break entry (and `brk` with a
+            call
             entry): `continue` unwinds through it, `fault` raises STACK_MISMATCH.
         brk_without_entry: the fault of `brk` with no break entry on the stack.
         call_limit_log: the CALL_LIMIT_LOG register: 0 allows no limited call, 1-8 allow 2**(n-1), 15 any number.
             A limited call beyond the limit falls through.
-        barrier_all: what `all` and a count of 0xfff mean: `unfinished` leaves out warps that have ended, `block` is
+        barrier_all: the meaning of `all` and of a count of 0xfff: `unfinished` leaves out warps that have ended,
+            `block` is
             every warp of the block. Four public programs end the idle warps of a last block before a barrier that
             the others reach; on chips they ran.
         warp_order: in which order the warps of a block run. With `turns` a turn ends at every barrier and before
-            accesses by which a program can tell (`rules.turns`): programs that ran on chips count on warps that
+            accesses by which a program can observe it (`rules.turns`): programs that ran on chips rely on warps that
             advance side by side ([tesla] 9.2, "Order of the warps of a block"). With `until_waiting` a turn ends
             where a warp waits or has finished.
         out_of_range: an access outside its space: `fault`, or `ignore` (loads give 0, stores do nothing).
@@ -69,11 +71,11 @@ class Choices(Settings):
     discarded = "run"
     vstride = 0x20
     sample = 0
-    """Default of an answer that graphics stages may change: see `StageChoices`."""
+    """Default of a choice that graphics stages may change: see `StageChoices`."""
 
     @property
     def call_limit(self) -> int:
-        """Limited calls that may be open at once; a number no stack reaches when unlimited."""
+        """Limited calls that may be active at once; if unlimited, a number that no stack reaches."""
         log = self.call_limit_log
         return 0 if log == 0 else 1 << 30 if log == 15 else 1 << (log - 1)
 

@@ -1,7 +1,7 @@
-"""Control actions: what branches, calls, barriers and ends do to the warps of a gang.
+"""Control actions: the effects of branches, calls, barriers and exits on the warps of a gang.
 
 Every handler gets the machine, the gang, the instruction, the lanes that execute it (bool array over the gang's lanes)
-and the request's operands, and returns the gangs that go on; warps that wait or have finished are not among them.
+and the request's operands, and returns the gangs that continue; warps that wait or have finished are not among them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from isakit.sem.requests import ControlRequest, covered
 
 
 def perform(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
-    """Carry out one control request."""
+    """Carry out one control request; return the gangs that continue."""
     handler = machine.handlers.get(asked.name)
     if handler is None:
         raise NotModelled(f"`{op.instruction.text if op.instruction else asked.name}`", "not in compute programs")
@@ -33,7 +33,7 @@ def perform(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Cont
 
 
 def regroup(machine: MachineState, warps: Iterable[Warp]) -> list[Gang]:
-    """Group warps that were changed one by one by their new pc; retires those that have finished."""
+    """Group warps that were changed one by one by their new pc; retire those that have finished."""
     by_pc: dict[int, list[Warp]] = {}
     out: list[Gang] = []
     for w in warps:
@@ -48,7 +48,10 @@ def regroup(machine: MachineState, warps: Iterable[Warp]) -> list[Gang]:
 
 
 def each(machine: MachineState, gang: Gang, action: Callable[[Warp, int], None], masks: Iterable[int]) -> list[Gang]:
-    """Apply a function to every warp and its executing lanes, then regroup the warps."""
+    """Apply a function to every warp and its executing lanes, then regroup the warps.
+
+    Return the gangs that continue.
+    """
     warps = machine.members(gang)
     for k, (w, mask) in enumerate(zip(warps, masks, strict=True)):
         w.control.pc = gang.pc
@@ -104,7 +107,7 @@ def _bra_indirect(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked
 
 
 def _push(push: Callable[[Stack, int], None]) -> Handler:
-    """Return the action of a push that leaves pc and lanes alone."""
+    """Return the action of an instruction that pushes an entry and leaves pc and lanes alone."""
 
     def handler(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
         target = int(asked.args[0])
@@ -217,7 +220,7 @@ HANDLERS: Mapping[ControlRequest, Handler] = {
     request.PMEVENT: _pmevent,
     request.UNLOCK: _unlock,
 }
-"""Actions of programs of all types."""
+"""Actions of programs of all types, by name."""
 COMPUTE = covered(
     "a compute program", REQUESTS.controls, HANDLERS, refused=[request.DISCARD, request.EMIT, request.RESTART]
 )

@@ -24,9 +24,9 @@ ALIGNMENT = 1 << _PAGE_BITS
 """Buffers start at multiples of this many bytes."""
 
 ROOM_BEHIND = 64
-"""Compiled code reads rows of 16 words, of which the last ones may lie past the memory; it does not use those."""
+"""Bytes past the end of memory that compiled code may read in rows of 16 words, without using them."""
 HUGE = 1 << 22
-"""Memory of so many bytes asks for huge pages."""
+"""Memory of at least this many bytes requests huge pages."""
 
 Writable = bytearray | memoryview | mmap.mmap | Array
 """Objects that may hold a device's memory."""
@@ -35,7 +35,7 @@ _VIEWS = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def _zeros(size: int) -> Array:
-    """Return zeroed bytes, in huge pages where that saves the processor many address translations."""
+    """Return zeroed bytes, in huge pages where that saves address translations."""
     advice = getattr(mmap, "MADV_HUGEPAGE", None)
     if size < HUGE or advice is None:
         return np.zeros(size, np.uint8)
@@ -46,7 +46,7 @@ def _zeros(size: int) -> Array:
 
 
 class FlatMemory:
-    """`size` bytes, little-endian, all zero at first. Accesses are arrays of byte offsets, aligned to their size.
+    """`size` bytes, little-endian, initially 0. Accesses are arrays of byte offsets, aligned to their size.
 
     Attributes: `bytes` (uint8, shape [capacity >= size]), `size`.
     """
@@ -57,7 +57,7 @@ class FlatMemory:
 
     @classmethod
     def holding(cls, data: bytes) -> FlatMemory:
-        """Return memory with a content."""
+        """Return memory with the given content."""
         memory = cls(len(data))
         memory.bytes[: len(data)] = np.frombuffer(data, np.uint8)
         return memory
@@ -97,7 +97,7 @@ class FlatMemory:
         self._views: dict[int, Array] = {1: self.bytes, **{n: self.bytes.view(t) for n, t in _VIEWS.items()}}
 
     def grow(self, size: int) -> None:
-        """Make room for `size` bytes, keeping the content."""
+        """Grow to `size` bytes, keeping the content."""
         self.size = max(size, self.size)
         if size + ROOM_BEHIND > len(self.bytes):
             old = self.bytes
@@ -145,11 +145,11 @@ class DeviceMemory:
     """The device's 32-bit address space: allocations, and for every access the check that it hits one.
 
     Addresses index `memory` directly. The first 64 KB are never handed out, so that small numbers used as pointers
-    fault. `limit` is where the space ends: at 4 GB, or where the buffer ends that was given to hold it.
+    fault. `limit` is the end of the space: 4 GB, or the end of the buffer given to hold it.
 
-    Threads share it: work on its content that takes time, like a launch, holds `lock`, because an allocation
-    may move all of it. `version` changes with every allocation and every end of one. `prepared` are launches on this
-    memory that are ready to be repeated, for the engine that put them there.
+    Threads share it: work on its content that takes time, like a launch, holds `lock`, because an allocation may move
+    all of it. `version` changes with every allocation and deallocation. `prepared` are launches on this memory that are
+    ready to be repeated, kept by the engine.
     """
 
     FIRST = 0x10000
@@ -172,7 +172,7 @@ class DeviceMemory:
 
     @property
     def ranges(self) -> Array:
-        """Address and size of every allocation that has bytes, in address order: u32 [n, 2]."""
+        """Address and size of every allocation that is not empty, in address order: u32 [n, 2]."""
         spans, found = self._ranges
         if spans is not self._spans:
             spans = self._spans
@@ -183,7 +183,7 @@ class DeviceMemory:
 
     @classmethod
     def over(cls, data: Array) -> DeviceMemory:
-        """Return all of some bytes as one allocation at address 0; windows say what of it a launch may touch."""
+        """Return the given bytes as one allocation at address 0; windows restrict what a launch may access."""
         device = cls(data)
         device.alloc(device.memory.size // ALIGNMENT * ALIGNMENT, 0, zeroed=False)
         return device
@@ -194,11 +194,11 @@ class DeviceMemory:
         return {a: self._sizes[a] for a in self._starts}
 
     def content(self) -> dict[int, bytes]:
-        """Return address -> bytes of every allocation."""
+        """Return address -> content of every allocation."""
         return {a: self.memory.bytes[a : a + n].tobytes() for a, n in self.allocations.items()}
 
     def put_back(self, content: Mapping[int, bytes]) -> None:
-        """Have these allocations with these contents, and no others. Raises LaunchError where they do not fit."""
+        """Restore exactly these allocations with these contents. Raises LaunchError if they do not fit."""
         for address, size in self.allocations.items():
             if len(content.get(address, b"")) != size or address not in content:
                 self.free(address)
@@ -211,16 +211,16 @@ class DeviceMemory:
         return self.limit, self.content()
 
     def __setstate__(self, state: tuple[int, dict[int, bytes]]) -> None:
-        """Restore a copy, which has memory of its own, wherever the original's was; it ends where that ended."""
+        """Restore a copy, which has memory of its own, of the same size limit."""
         DeviceMemory.__init__(self)
         self.limit, content = state
         self.put_back(content)
 
     def alloc(self, nbytes: int, address: int | None = None, *, zeroed: bool = True) -> int:
-        """Allocate `nbytes` zeroed bytes, anywhere or at `address`; returns the address.
+        """Allocate `nbytes` zeroed bytes, anywhere or at `address`; return the address.
 
-        Not `zeroed`, they keep what the memory holds there: large ranges of a buffer of the caller then cost nothing.
-        Raises LaunchError when the space is full, or the address is not aligned or not free.
+        Not `zeroed`, they keep the content of the memory there: large ranges of a buffer of the caller then cost
+        nothing. Raises LaunchError when the space is full, or the address is not aligned or not free.
         """
         if nbytes < 0:
             raise LaunchError(f"cannot allocate {nbytes} bytes")
@@ -247,9 +247,9 @@ class DeviceMemory:
         return address
 
     def extend(self, address: int, nbytes: int) -> None:
-        """Grow the allocation at `address` to `nbytes` bytes, in place; the content of the memory stays.
+        """Grow the allocation at `address` to `nbytes` bytes, in place; the content stays.
 
-        Raises LaunchError for an address where none starts, a size below the present one, and where there is no room.
+        Raises LaunchError for an address where none starts, a smaller size, and if there is no room.
         """
         with self.lock:
             size = self._sizes.get(address)
@@ -265,7 +265,7 @@ class DeviceMemory:
             self._changed(address, address + nbytes)
 
     def _make_usable(self, address: int, end: int) -> None:
-        """Have memory for the bytes from `address`, where a page starts, to `end`, and let accesses hit them."""
+        """Make the bytes from `address`, the start of a page, to `end` accessible, growing the memory."""
         self.memory.grow(-(-end // ALIGNMENT) * ALIGNMENT)
         pages = len(self.memory.bytes) >> _PAGE_BITS
         if pages > len(self._ends):
@@ -289,7 +289,7 @@ class DeviceMemory:
             self._changed(address)
 
     def _changed(self, address: int, *ends: int) -> None:
-        """Note that an allocation begins or reaches on to this end or, without one, ends."""
+        """Record that an allocation begins or grows to this end or, without an end, is freed."""
         starts, known = self._spans
         k = bisect_left(starts, address)
         rest = k + (k < len(starts) and starts[k] == address)
@@ -297,7 +297,7 @@ class DeviceMemory:
         self.version += 1
 
     def _find(self, room: int) -> int:
-        """Return first fit."""
+        """Return the address of the first gap of `room` bytes."""
         at = self.FIRST
         for start in self._starts:
             if start - at >= room:

@@ -1,6 +1,6 @@
-"""Gangs: warps that stand at the same instruction and execute it together in one call.
+"""Gangs: warps at the same instruction, which execute it together in one call.
 
-A kernel without races cannot tell how its warps are grouped; grouping is what makes NumPy fast.
+A kernel without races cannot observe how its warps are grouped; grouping makes NumPy fast.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Gang:
 
     @property
     def threads(self) -> int:
-        """Active lanes of all warps."""
+        """Number of active lanes of all warps."""
         if self._lanes is None:
             _ = self.lanes
         return self._threads
@@ -59,7 +59,7 @@ class Gang:
         return Gang(self.numbers[chosen], self.masks[chosen], pc)
 
     def masks_of(self, lanes: Array) -> Array:
-        """Return a bool array over the gang's lanes as one uint32 per warp."""
+        """Return a bool array over the gang's lanes as masks, one uint32 per warp."""
         return np.packbits(lanes.reshape(-1, 32), axis=1, bitorder="little").view(np.uint32).ravel()
 
 
@@ -73,13 +73,13 @@ def merged(gangs: Sequence[Gang]) -> Gang:
 
 
 PATIENCE = 2000
-"""Instructions a gang may wait before it is scheduled whatever its pc is."""
+"""Instructions a gang may wait before it is scheduled regardless of its pc."""
 
 
 class Ready:
     """The gangs that can execute, by pc.
 
-    The lowest pc goes first: warps that are behind catch up with the others and meet them. A gang that has waited for
+    The lowest pc runs first, so that warps that are behind catch up and join the others. A gang that has waited for
     `PATIENCE` instructions goes first once, so that a spinning warp cannot keep the one it waits for from running.
 
     Attributes: `clock` (instructions executed so far), `added` (None, or the list that collects what is queued).
@@ -122,15 +122,15 @@ class Ready:
         return dict(self._since)
 
     def set_clock(self, clock: int, since: dict[int, int]) -> None:
-        """Set how long the gangs have waited."""
+        """Set the clock, and since when the gangs have waited."""
         self.clock, self._since = clock, dict(since)
 
     def overdue(self) -> bool:
-        """Return true if some gang has waited too long."""
+        """Return true if any gang has waited too long."""
         return bool(self._since) and self.clock - min(self._since.values()) > PATIENCE
 
     def goes_on(self, gang: Gang) -> bool:
-        """Return true if a running gang is still the one to run: no other gang is behind it or beside it."""
+        """Return true if a running gang should keep running: no other gang is behind it or at the same pc."""
         return not self._groups or (gang.pc < min(self._groups) and not self.overdue())
 
     def pop(self) -> Gang:
@@ -142,7 +142,7 @@ class Ready:
 
     # --- one warp at a time -------------------------------------------------------------------------------------------
     def warp_after(self, number: int) -> int:
-        """Return the next warp behind `number` that can execute, in ascending order and round to the first one."""
+        """Return the next warp after `number` that can execute, in ascending order and round to the first one."""
         return self._warps().after(number)
 
     def take_warp(self, number: int) -> Gang | None:
@@ -175,7 +175,7 @@ class Ready:
 
 
 class _ByWarp:
-    """Ready gangs by their warps: finding and removing one does not depend on the number of warps that stand alone."""
+    """Ready gangs by their warps: the time to find and remove one does not depend on the number of separate warps."""
 
     def __init__(self) -> None:
         self._alone: dict[int, Gang] = {}

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 Pair = tuple[Array, Array]
 
 _ANSWERS = 8
-"""Answers of the texture unit that are kept; an instruction asks once and takes the components at once."""
+"""Results of the texture unit that are kept; an instruction samples once and takes the components at once."""
 _CROWDED = 24
-"""Lanes that hit one address at which doing them one by one beats doing them in rounds."""
+"""Lanes at one address from which on processing them one by one is faster than in rounds."""
 
 
 class Trap(IsakitError):
@@ -48,7 +48,7 @@ class Trap(IsakitError):
 
 
 class UnknownValue(IsakitError):
-    """An instruction asks for something this machine does not have, by `name`."""
+    """An instruction needs a machine value that this machine does not have, by `name`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -56,18 +56,18 @@ class UnknownValue(IsakitError):
 
 
 ValueHandler = Callable[..., Any]
-"""(state, lanes, *operands, **facts) -> the value of a machine value."""
+"""(state, lanes, *operands, **attributes) -> the value of a machine value."""
 
 
 class State:
     """Registers and memory of the resident warps; implements the engine's `LaneState`.
 
     `files`: "r" [registers, lanes] u32, "a" [8, lanes], "c" [4, lanes], "o" [128, lanes]. `issued` counts the
-    instructions of each warp, for $clock. `values` has the machine values that there are, by name.
+    instructions of each warp, for $clock. `values` has the available machine values, by name.
     """
 
     actions: ClassVar[Mapping[str, Callable[[Any, Lanes], None]]] = {}
-    """Control actions that change nothing but this state, by name: compiled code leaves them to it."""
+    """Control actions that only change this state, by name: compiled code leaves them to it."""
 
     def __init__(self, launch: Launch, warps: int) -> None:
         lanes = 32 * warps
@@ -91,7 +91,7 @@ class State:
 
     @cached_property
     def textures(self) -> TextureUnit:
-        """The texture unit, made where a texture instruction asks: few kernels have one."""
+        """The texture unit, created on the first texture instruction, because few kernels have one."""
         from isakit.texture import TextureUnit
 
         inf = "nonfp_deriv_inf" in self.launch.flags
@@ -126,7 +126,7 @@ class State:
     def store(
         self, space: str, address: Array, value: Array | Pair, size: int, attrs: Attributes, lanes: Lanes
     ) -> None:
-        """Store the low `size` bytes per lane; where lanes hit the same place the highest lane wins."""
+        """Store the low `size` bytes per lane; if lanes hit the same bytes, the highest lane wins."""
         where = self._space(space, address, lanes)
         if where is None:
             return
@@ -155,7 +155,7 @@ class State:
         attrs: Attributes,
         lanes: Lanes,
     ) -> Any:
-        """Read, modify and write in ascending lane order; returns the old values."""
+        """Read, modify and write in ascending lane order; return the old values."""
         where = self._space(space, address, lanes)
         if where is None:
             return 0
@@ -182,7 +182,7 @@ class State:
         return (lanes.numbers & 31).astype(np.uint32)
 
     def _quad(self, lanes: Lanes, value: Array | int, selector: Array | int) -> Array:
-        """Return the value another lane of the quad has; a lane that is not active has its register's value."""
+        """Return the value of another lane of the quad; for an inactive lane, that of its register."""
         n = np.arange(lanes.count)
         values: Array = np.broadcast_to(value, (lanes.count,))
         return values[(n & ~3) | (selector & 3 if isinstance(selector, int) else selector.astype(np.int64) & 3)]
@@ -199,7 +199,7 @@ class State:
 
     def _tex(self, lanes: Lanes, texture: int, sampler: int, dx: int, dy: int, dz: int, *sources: Array,
              op: str, cube: bool, quads: bool, mask: int) -> int:  # fmt: skip
-        """Ask the texture unit. The value is the number of its answer, by which `_texel` finds the components."""
+        """Sample through the texture unit. Returns the index of the result, from which `_texel` takes components."""
         from isakit.texture.texture_unit import UnboundTexture
 
         try:
@@ -218,7 +218,7 @@ class State:
         return next(components for number, components in reversed(self._answers) if number == wanted)[component]
 
     def _sr(self, lanes: Lanes, n: int) -> Array | int:
-        """Return a special register. Numbers without a meaning read 0."""
+        """Return a special register. Undefined numbers read 0."""
         if n == 0:
             return self.physid[lanes.sel].copy()
         if n == 1:
@@ -254,7 +254,7 @@ class State:
             control.rules.unlock(control, words, mask)
 
     def _lockers(self, lanes: Lanes, address: Array) -> Iterator[tuple[BlockState, Stack, list[int], int]]:
-        """Yield (block, warp, words of its lanes, counted from 1, lanes that execute) of every warp."""
+        """Yield (block, warp, words of its lanes, counted from 1, lanes that execute) for every warp."""
         words = (np.broadcast_to(address, (lanes.count,)).reshape(-1, 32).astype(np.int64) >> 2) + 1
         masks = np.packbits(lanes.mask.reshape(-1, 32), axis=1, bitorder="little").view(np.uint32).ravel()
         for k, number in enumerate((lanes.numbers[::32] >> 5).tolist()):
@@ -272,7 +272,7 @@ class State:
         request.TEX: _tex,
         request.TEXEL: _texel,
     }
-    """The machine values of programs of all types."""
+    """The machine values available to programs of all types."""
     values: ClassVar[Mapping[str, ValueHandler]] = covered(
         "a compute program", request.REQUESTS.values, requests, refused=[request.VISIBLE, request.INTERP]
     )
@@ -311,9 +311,9 @@ def _spread_array(value: Array, chosen: Array, count: int) -> Array:
 
 
 def _modify(memory: FlatMemory, at: Array, size: int, op: str, operands: list[Array], old: Array) -> None:
-    """Apply an atomic operation at each place in order; `old` gets what was there.
+    """Apply an atomic operation at each address in order; `old` receives the previous content.
 
-    Lanes that hit different places go together; the n-th hit of a place belongs to the n-th round.
+    Lanes that hit different addresses are processed together; the n-th hit of an address belongs to the n-th round.
     """
     operation = ATOMIC_OPERATIONS[op]
     widths = (8 * size,) * (1 + len(operands))

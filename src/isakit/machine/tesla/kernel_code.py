@@ -17,7 +17,8 @@ from isakit.spec.record import Form
 
 _compiled: dict[Trace, CompiledTrace] = {}
 _guards: dict[tuple[int, int], tuple[Part, CompiledTrace | bool | None]] = {}
-"""By id of the operand kind, which forms share, and its static bits. The kind is kept, so that no other gets its id."""
+"""Guards by the id of the operand kind, which forms share, and its static bits. Keeping the kind keeps the id
+unique."""
 
 
 @dataclass(eq=False, slots=True)
@@ -27,15 +28,15 @@ class Op:
     Attributes:
         pc, following: byte addresses of it and of the next instruction.
         error: the decode error to fault with, or None.
-        missing: why the machine cannot execute it, or None.
-        meaning: what it computes, None when there is nothing; `body` is the compiled meaning, `params` are its field
+        missing: the reason why the machine cannot execute it, or None.
+        meaning: its trace, None if it has no effect; `body` is the compiled meaning, `params` are its field
             values.
-        guard: the compiled condition, None when it always holds; `never` says it holds nowhere.
+        guard: the compiled condition, None if it always holds; `never`: it holds in no lane.
         join, exit: the tails.
-        controls: the body asks the machine for control actions.
+        controls: the body requests control actions.
         dropped: the whole instruction does nothing, because its destination is not allocated.
         fixed_a: $a registers written that always read 0.
-        plain: execution simply goes on with `following`: no control action, no tail.
+        plain: execution simply continues at `following`: no control action, no tail.
     """
 
     pc: int
@@ -58,7 +59,7 @@ class Op:
 
     @property
     def body(self) -> CompiledTrace | None:
-        """The compiled meaning, made when the instruction is first executed here."""
+        """The compiled meaning, compiled when the instruction is first executed here."""
         if self._body is None and self.meaning is not None:
             self._body = compiled(self.meaning)
             i = self.instruction
@@ -74,7 +75,7 @@ class Op:
 
 
 def compiled(trace: Trace) -> CompiledTrace:
-    """Return the NumPy function of a trace, made once."""
+    """Return the NumPy function of a trace, cached."""
     function = _compiled.get(trace)
     if function is None:
         function = _compiled[trace] = compile_trace(trace)
@@ -111,8 +112,8 @@ FIXED = (0, 5, 6)
 class Code:
     """Instructions by byte address.
 
-    `units` are the 32-bit words from `address` on; `registers` is the number of allocated registers, which decides what
-    instructions with a higher destination do.
+    `units` are the 32-bit words from `address` on; `registers` is the number of allocated registers; see
+    `Choices.drop_unallocated` for instructions with a higher destination.
     """
 
     def __init__(
@@ -136,14 +137,14 @@ class Code:
         return self.address + 4 * len(self.units)
 
     def at(self, pc: int) -> Op:
-        """Return the instruction at an address; errors are part of it and surface when it is executed."""
+        """Return the instruction at an address; errors are part of it and are raised when it is executed."""
         op = self._ops.get(pc)
         if op is None:
             op = self._ops[pc] = self._prepare(pc)
         return op
 
     def size_at(self, pc: int) -> int:
-        """Return bytes of the instruction at an address."""
+        """Return the size of the instruction at an address in bytes."""
         op = self.at(pc)
         return op.following - op.pc
 
@@ -187,7 +188,7 @@ class Code:
 
 
 def reads_space(code: Code, space: str) -> bool:
-    """Return true if some instruction of a program loads from a memory space."""
+    """Return true if any instruction of a program loads from a memory space."""
     find, length, units = code.decoder.find, code.decoder.isa.length, code.units
     naming: dict[Form, list[Part | str]] = {}
     k = 0
@@ -209,7 +210,7 @@ def reads_space(code: Code, space: str) -> bool:
 
 
 def _spaces(part: Part) -> Iterator[Part | str]:
-    """Yield the names of the memory spaces that an operand may be in: texts, or the parts that tell them."""
+    """Yield the names of the memory spaces that an operand may be in: strings, or the parts that select them."""
     if isinstance(part, Template) and "space" in {**part.holes, **part.facts}:
         yield part.holes.get("space") or str(part.facts["space"])
     for inner in part.children:

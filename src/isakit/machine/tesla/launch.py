@@ -1,4 +1,4 @@
-"""Everything a launch fixes before the first instruction, and the state it gives to threads and blocks.
+"""The fixed properties of a launch, and the initial state of its threads and blocks.
 
 Source: [tesla] 10.
 """
@@ -31,7 +31,7 @@ PARAM_LIMIT = 64 * 4
 MP_FLAGS = ("mul_zero_wins", "sat_nan", "nonfp_deriv_inf")
 
 MAX_BLOCK_STATE = 1 << 30
-"""Bytes of registers and local memory of a block, where the chip's limits are not enforced."""
+"""Largest size in bytes of the registers and local memory of a block, where the chip's limits are not enforced."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Launch:
         params: raw parameter bytes, placed at s[0x10].
         constants: c[] bank number -> content.
         windows: g[] space number -> window of the device memory.
-        textures, samplers: what $t and $s numbers stand for; a sampler that is not there is the plainest one.
-        texturing: what the texture unit does where the documents are silent.
+        textures, samplers: the textures and samplers of $t and $s numbers; a missing sampler is the default one.
+        texturing: choices for the texture unit where the documents are silent.
         flags: multiprocessor flags that are set, of `MP_FLAGS`.
         limits: whether the chip's limits are enforced.
     """
@@ -77,7 +77,7 @@ class Launch:
 
     @property
     def warps(self) -> int:
-        """Warps per block; the last one may be partly empty."""
+        """Number of warps per block; the last one may be partly empty."""
         return -(-self.threads // 32)
 
     @property
@@ -87,22 +87,22 @@ class Launch:
 
     @property
     def shared_limit(self) -> int:
-        """Bytes of s[] a block can use: what it asked for, rounded up as the hardware does."""
+        """Bytes of s[] a block can use: the requested size, rounded up as the hardware does."""
         return -(-max(self.shared_bytes, HEADER_BYTES + len(self.params)) // 0x40) * 0x40
 
     @property
     def local_limit(self) -> int:
-        """Bytes of l[] a thread can use: a power of two, at least 16; 0 when it asked for none."""
+        """Bytes of l[] a thread can use: a power of two, at least 16; 0 if none was requested."""
         return max(16, 1 << (self.local_bytes - 1).bit_length()) if self.local_bytes > 0 else 0
 
     @property
     def resident_blocks(self) -> int:
-        """Blocks the chip holds at once, by threads, registers and shared memory; at least one."""
+        """Number of blocks the chip holds at once, by threads, registers and shared memory; at least one."""
         held = occupancy(self.chip, self.threads, self.code.registers, self.shared_limit).blocks
         return min(self.blocks, max(1, held) * self.chip.multiprocessors)
 
     def check(self) -> None:
-        """Raise LaunchError for what the chip does not allow."""
+        """Raise LaunchError for a launch that exceeds the chip's limits."""
         if any(n < 1 for n in (*self.grid, *self.block)):
             raise LaunchError(f"grid {self.grid} and block {self.block} must be at least 1 in every dimension")
         if any(n > 0xFFFF for n in (*self.grid, *self.block[:2])) or self.block[2] > 64:
@@ -153,12 +153,12 @@ class Launch:
         return (n % x) | (n // x % y) << 16 | (n // (x * y)) << 26
 
     def warp_masks(self) -> list[int]:
-        """Return the lanes of each warp that exist."""
+        """Return the lanes of each warp that have threads, as masks."""
         whole, rest = divmod(self.threads, 32)
         return [0xFFFF_FFFF] * whole + ([(1 << rest) - 1] if rest else [])
 
     def header(self, block: int) -> bytes:
-        """Return the launch header at s[0] and the parameters after it, for a block number (x fastest)."""
+        """Return the launch header at s[0] and the parameters after it, for a block number (x varies fastest)."""
         y, x = divmod(block, self.grid[0])
         return struct.pack("<8H", 0, *self.block, *self.grid, x, y) + self.params
 
@@ -166,7 +166,7 @@ class Launch:
 def physical_ids(launch: Launch, first: int, count: int) -> Array:
     """Return $physid of the threads of `count` blocks: lane in bits 7:0, warp 15:8, MP 19:16, TPC 23:20.
 
-    Blocks go round the multiprocessors (inferred).
+    Blocks are distributed over the multiprocessors round-robin (inferred).
     """
     chip, n = launch.chip, launch.warps
     lane = np.arange(32 * n * count, dtype=np.uint32)

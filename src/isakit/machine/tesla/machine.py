@@ -1,4 +1,4 @@
-"""The machine: runs the blocks of a launch, warp by warp or many warps at once, and stops where a program faults."""
+"""The machine: runs the blocks of a launch, warp by warp or many warps at once, and stops at faults."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ from isakit.machine.tesla.machine_state import RESIDENT_LANES, Handler, MachineS
 from isakit.machine.tesla.rules.interpreter import RACES
 
 LONGEST_TURN = 1 << 20
-"""Instructions of warps of a block after which a turn ends, since one has come to a barrier: this one may wait."""
+"""Instructions of a block after which a turn ends once a warp has reached a barrier: the running one may be waiting
+for it."""
 Until = int | Collection[int] | Callable[["Machine"], object] | None
 
 
 class Machine(MachineState):
     """Executes one launch.
 
-    Attributes: those of `MachineState`; `after` (called whenever a run or step has ended, however it ended); `work`
-    (what took the machine its time: one for each instruction that a gang executed, however many warps it has, and one
-    for each warp that a later wave began), `most_work` (the most that runs may do in all; None: no bound). After a
-    fault, a budget that ran out or an interrupt the state is that before the instruction and can be inspected.
+    Attributes: those of `MachineState`; `after` (called whenever a run or step has ended, however it ended); `work` (a
+    measure of the time spent: one for each instruction that a gang executed, however many warps it has, and one for
+    each warp that a later wave began), `most_work` (its limit for all runs together; None: no limit). After a fault, a
+    budget that ran out or an interrupt the state is that before the instruction and can be inspected.
     """
 
     handlers: Mapping[str, Handler] = control.COMPUTE
     observer: Callable[[Op], object] | None = None
-    """Told of every instruction that a gang of any machine has executed; for coverage reports."""
+    """Called with every instruction that a gang of any machine has executed, for coverage reports."""
 
     def __init__(
         self,
@@ -91,27 +92,27 @@ class Machine(MachineState):
     # --- running ----------------------------------------------------------------------------------------------------
     @property
     def ready_warps(self) -> list[Warp]:
-        """The warps that can execute an instruction; with `ordered`, only those whose turn it is."""
+        """The warps that can execute an instruction; if `ordered`, only those whose turn it is."""
         return [self.warps[n] for n in sorted(n for g in self.ready.gangs for n in g.numbers.tolist())]
 
     @property
     def finished(self) -> bool:
-        """All blocks of the grid have ended."""
+        """True if all blocks of the grid have ended."""
         return not self.ready and not self._waiting() and self._next_block >= self._end_block
 
     @property
     def waits(self) -> bool:
-        """Some warp waits at a barrier."""
+        """True if any warp waits at a barrier."""
         return any(w.status == WAITING for w in self.warps)
 
     def _waiting(self) -> list[Warp]:
         return [w for w in self.warps if w.status == WAITING]
 
     def run(self, until: Until = None, max_instructions: int | None = None) -> bool:
-        """Execute until everything has finished; returns whether it has.
+        """Execute until everything has finished; return whether it has.
 
-        `until`: a byte address or several (stop when a warp is about to execute one; a warp that stands there already
-        moves on first), or a function of the machine that is asked after every instruction of a warp.
+        `until`: a byte address or several (stop when a warp is about to execute one; a warp that is already there
+        executes that instruction first), or a function of the machine that is called after every instruction of a warp.
         `max_instructions` bounds the instructions of this call, counted per warp, and `most_work` the work of all
         calls. Raises MachineFault, BudgetExceeded.
         """
@@ -156,9 +157,9 @@ class Machine(MachineState):
     def step(self, warp: Warp | None = None, *, limit: int | None = None) -> Warp | None:
         """Execute one instruction of one warp and return the warp; None when everything has finished.
 
-        Without `warp` the ready warps are scheduled round-robin; where the order of the warps of a block can be seen
-        (`ordered`) its warps have their turns, and the blocks are scheduled round-robin. The time it takes does not
-        depend on the number of resident warps. Raises LaunchError for a warp that cannot execute.
+        Without `warp` the ready warps are scheduled round-robin; if the order of the warps of a block is observable
+        (`ordered`), its warps have turns, and the blocks are scheduled round-robin. The time it takes does not depend
+        on the number of resident warps. Raises LaunchError for a warp that cannot execute.
         """
         started = time.perf_counter()
         if warp is None:
@@ -182,7 +183,7 @@ class Machine(MachineState):
         return warp
 
     def give_turn(self, warp: Warp) -> None:
-        """Give the turn of its block to a warp that can run."""
+        """Give a warp that can run the turn of its block."""
         block = warp.block
         if self.warps[warp.number] is not warp or warp.status != READY or block.turn == warp.index:
             return
@@ -199,7 +200,7 @@ class Machine(MachineState):
                 self.ready.add(gang)
 
     def idle(self) -> bool:
-        """Return true if nothing is left to do; starts the next wave when this one has ended.
+        """Return true if nothing is left to do; start the next wave when this one has ended.
 
         Raises MachineFault for a deadlock.
         """
@@ -220,7 +221,7 @@ class Machine(MachineState):
         return False
 
     def _affordable(self, gang: Gang, limit: int | None) -> Gang:
-        """Return the warps of the gang that may execute one more instruction.
+        """Return the part of the gang within `limit`: the warps that may execute one more instruction.
 
         Raises BudgetExceeded if there is none.
         """
@@ -241,7 +242,7 @@ class Machine(MachineState):
         return BudgetExceeded("TIMEOUT", gang.pc, w.block.index, w.index, detail=f"the allowed {what} is used up")
 
     def _settle(self, gangs: Iterable[Gang]) -> None:
-        """Bring the warps' own pc and instruction count up to date."""
+        """Update the warps' own pc and instruction counts."""
         for gang in gangs:
             self._flush(gang)
             for w in self.members(gang):
@@ -249,7 +250,10 @@ class Machine(MachineState):
 
     # --- one instruction ----------------------------------------------------------------------------------------------
     def _advance(self, gang: Gang, alone: bool = False) -> Gang | None:
-        """Execute the instruction at the gang's pc; returns the gang if it just goes on, else queues what it became."""
+        """Execute the instruction at the gang's pc.
+
+        Return the gang if it simply continues, else queue its successors.
+        """
         op = self.launch.code.at(gang.pc)
         if op.error is not None:
             raise self.fault(op.error, gang.pc, gang=gang, detail=op.instruction.text if op.instruction else "")
@@ -310,7 +314,7 @@ class Machine(MachineState):
 
     # --- turns --------------------------------------------------------------------------------------------------------
     def _turns(self, op: Op, numbers: Sequence[int], after: list[Gang]) -> list[Gang]:
-        """Account for an instruction of warps: return those that go on after it, where turns end."""
+        """Account for an instruction of warps in an ordered block: return those that continue, where turns end."""
         if not self.ordered:
             block = (w := self.warps[numbers[0]]).block
             block.turn = w.index + (block.over or w.status != READY)
@@ -352,7 +356,7 @@ class Machine(MachineState):
         return out
 
     def _join(self, gang: Gang, op: Op) -> Gang | None:
-        """Take the tokens off before the instruction executes; warps with another path to run leave the gang."""
+        """Pop the tokens before the instruction executes; warps with another path to run leave the gang."""
         self._flush(gang)
         complete = np.zeros(len(gang), bool)
         position = {int(n): k for k, n in enumerate(gang.numbers)}
@@ -393,7 +397,7 @@ def _restored(launch: Launch, device: DeviceMemory, wave: int, snapshot: Snapsho
 
 
 def executing_lanes(state: State, op: Op, lanes: Lanes) -> Lanes:
-    """Return the lanes that fulfil the condition of an instruction."""
+    """Return the lanes that satisfy the condition of an instruction."""
     if op.never:
         return lanes.where(np.zeros(lanes.count, bool))
     if op.guard is None:
@@ -407,7 +411,7 @@ def has_effect(op: Op, executing: Lanes) -> bool:
 
 
 def _where(lanes: Lanes, holds: object) -> Lanes:
-    """Return the lanes that execute: the same object if all do."""
+    """Return the lanes that execute; the same object if all do."""
     if not isinstance(holds, np.ndarray):
         return lanes if holds else lanes.where(np.zeros(lanes.count, bool))
     some = cast(Array, holds)

@@ -19,7 +19,7 @@ _OWN = ("s", "l")
 
 
 def content_of(machine: MachineState) -> dict[str, object]:
-    """Return registers, memories, control and counters of a machine that is between two instructions."""
+    """Return registers, memories, control state and counters of a machine between two instructions."""
     state = machine.state
     return {
         "shape": _shape(machine),
@@ -41,7 +41,7 @@ def content_of(machine: MachineState) -> dict[str, object]:
 
 
 def put_back(machine: MachineState, content: dict[str, Any]) -> None:
-    """Set everything that `content_of` reads. Raises LaunchError for the content of a machine of another launch."""
+    """Restore everything that `content_of` returns. Raises LaunchError for the content of another launch's machine."""
     if content["shape"] != _shape(machine):
         raise LaunchError(f"a snapshot of {content['shape']} cannot be restored into a machine of {_shape(machine)}")
     machine.set_schedule(content["schedule"])

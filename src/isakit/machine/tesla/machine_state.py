@@ -1,4 +1,4 @@
-"""The state of a machine: its launch, the resident blocks with their warps, registers, memories, faults in them."""
+"""The state of a machine: its launch, the resident blocks with their warps, registers, memories, and faults."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ from isakit.machine.tesla.launch import Launch, Stats, physical_ids
 from isakit.machine.tesla.stack import Stack
 
 RESIDENT_LANES = 1 << 16
-"""Lanes that run side by side; more blocks wait for the next wave."""
+"""Lanes that are resident at once; more blocks wait for the next wave."""
 RESIDENT_BYTES = 1 << 28
-"""Local and shared memory of the resident blocks together."""
+"""Limit of the local and shared memory of all resident blocks together, in bytes."""
 
 Handler = Callable[["MachineState", Gang, Op, Lanes, Control], list[Gang]]
-"""A control action: takes the machine, a gang, its instruction, the lanes that execute it and the request; returns the
-gangs that go on."""
+"""A control action: takes the machine, a gang, its instruction, the lanes that execute it and the request; returns
+the gangs that continue."""
 
 
 class MachineState:
-    """A launch with its resident blocks, as control actions, snapshots and the machine reach it.
+    """A launch with its resident blocks, for control actions, snapshots and the machine.
 
     Attributes: `blocks` (the resident blocks: as many as fit, the next ones follow when all have finished), `warps` (of
     all resident blocks), `wave` (resident blocks at most), `ready` (gangs that can execute), `state` (registers and
-    memory), `stats`, `ordered` (the program can tell in which order the warps of a block run, so that only the warp of
+    memory), `stats`, `ordered` (the program can observe the order of the warps of a block, so that only the warp of
     each block whose turn it is executes). `handlers` are the control actions of the program's type, by name.
     """
 
     handlers: Mapping[str, Handler]
     keeps_order = True
-    """True for machines whose warps run in the order of `rules.turns` where a program can tell."""
+    """True for machines whose warps run in the order of `rules.turns` if a program can observe it."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class MachineState:
         self._start_wave()
 
     def _order(self) -> tuple[bool, dict[int, int]]:
-        """Return whether the order of a block's warps shows, and where turns end (`WarpOrder.races`)."""
+        """Return whether the order of a block's warps is observable, and where turns end (`WarpOrder.races`)."""
         if not self.keeps_order or self.launch.warps == 1:
             return False, {}
         from isakit.machine.tesla.analysis.racing_accesses import warp_order  # a short run does without it
@@ -115,7 +115,7 @@ class MachineState:
             self.ready.add(Gang(np.arange(count * n), np.tile(np.array(masks, np.uint32), count), launch.entry))
 
     def requeue(self, gangs: Iterable[Gang] | None = None) -> None:
-        """Take up what the warps' own states say, after they were set from outside; `gangs`: in these groups."""
+        """Queue warps again after their states were set from outside; `gangs`: in these groups."""
         self.ready = Ready()
         if gangs is None:
             gangs = self.released(self._whose_turn(self.blocks)) if self.ordered else _alone(self.warps)
@@ -127,7 +127,7 @@ class MachineState:
         return self.blocks[0].number if self.blocks else 0, self._next_block, self._end_block, self._turn
 
     def set_schedule(self, schedule: tuple[int, int, int, int]) -> None:
-        """Make the blocks resident that `schedule` says, if they are not."""
+        """Make the blocks of `schedule` resident, if they are not."""
         first, following, self._end_block, self._turn = schedule
         if (first, following) != self.schedule()[:2]:
             self._next_block = first
@@ -136,7 +136,7 @@ class MachineState:
 
     # --- warps and gangs ----------------------------------------------------------------------------------------------
     def _whose_turn(self, blocks: Iterable[ThreadBlock]) -> Iterator[Warp]:
-        """Yield the warps that may go on; a turn ends before a racing access that meets one made in it."""
+        """Yield the warps that may run; a turn ends before a racing access that conflicts with one made in it."""
         for block in blocks:
             while (w := block.next_warp()) is not None:
                 bits = self._races.get(w.pc)
@@ -167,7 +167,7 @@ class MachineState:
         self._running = gang.part(faulting, gang.pc)
 
     def released(self, warps: Iterable[Warp]) -> list[Gang]:
-        """Return gangs of warps that waited at a barrier and can go on."""
+        """Return gangs of warps that waited at a barrier and can continue."""
         by_pc: dict[int, list[Warp]] = {}
         for w in warps:
             by_pc.setdefault(w.control.pc, []).append(w)
@@ -189,9 +189,9 @@ class MachineState:
         address: int | None = None,
         detail: str = "",
     ) -> MachineFault:
-        """Return a fault with its place filled in.
+        """Return a fault with its location filled in.
 
-        `lane` is a position on the lane axis, `gang` stands for its first warp.
+        `lane` is a position on the lane axis; `gang` may give its first warp.
         """
         if warp is None:
             number = lane >> 5 if lane is not None else int(gang.numbers[0]) if gang is not None else 0

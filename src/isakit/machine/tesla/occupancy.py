@@ -1,7 +1,7 @@
 """Occupancy: the blocks and warps of a kernel that a multiprocessor holds, and what limits them.
 
-Source: CUDA's occupancy calculator for compute capability 1.x: registers are given to blocks in units of 256 (1.0, 1.1)
-or 512 (1.2, 1.3), for an even number of warps, shared memory in units of 512 bytes; status: known.
+Source: CUDA's occupancy calculator for compute capability 1.x: registers are allocated to blocks in units of 256 (1.0,
+1.1) or 512 (1.2, 1.3), for an even number of warps, shared memory in units of 512 bytes; status: known.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ class OccupancyRecord:
 
 @dataclass(frozen=True)
 class Occupancy:
-    """`blocks` and `warps` resident on a multiprocessor of a chip, of `most` warps; `limit`: what allows no more."""
+    """`blocks` and `warps` resident on a multiprocessor of a chip, of `most` warps.
+
+    `limit`: the resource that limits them.
+    """
 
     chip: str
     blocks: int
@@ -39,7 +42,7 @@ class Occupancy:
 
     @property
     def fraction(self) -> float:
-        """Resident warps of those possible."""
+        """Resident warps as a fraction of the possible ones."""
         return self.warps / self.most
 
     def record(self, threads: int | Omitted = OMITTED) -> OccupancyRecord:
@@ -49,9 +52,9 @@ class Occupancy:
 
 
 def occupancy(chip: str | Chip, threads: int, registers: int, shared: int) -> Occupancy:
-    """Return the occupancy of blocks of so many threads, registers per thread and bytes of shared memory.
+    """Return the occupancy of blocks of `threads` threads, registers per thread and bytes of shared memory.
 
-    Raises LaunchError for a chip that is not known.
+    Raises LaunchError for an unknown chip.
     """
     c = chip if isinstance(chip, Chip) else CHIPS.get(chip)
     if c is None:

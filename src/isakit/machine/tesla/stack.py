@@ -1,4 +1,4 @@
-"""The divergence stack of a warp as the reference machine has it; `rules.stack` says what it does.
+"""The divergence stack of a warp in the reference machine; its rules are in `rules.stack`.
 
 Masks are ints with bit n for lane n. A lane is live unless it broke out of a loop, returned or exited.
 """
@@ -46,7 +46,7 @@ class StackRules:
 
 @lru_cache(maxsize=256)
 def rules_of(choices: Choices) -> StackRules:
-    """Return the routines for these choices, made when they are used."""
+    """Return the routines for these choices, compiled when they are used."""
     return StackRules(choices)
 
 
@@ -56,8 +56,8 @@ on_change(rules_of.cache_clear)
 class Stack(WarpState):
     """Active lanes, pc and divergence stack of one warp.
 
-    `active` is 0 only when the warp has finished. Operations that transfer control set `pc`; `size_at(pc)` gives the
-    size of the instruction at an address and is needed for the `after` reading of joins only.
+    `active` is 0 only when the warp has finished. Operations that transfer control set `pc`; `size_at(pc)` returns the
+    size in bytes of the instruction at an address and is needed only if `Choices.join` is `after`.
     """
 
     __slots__ = (
@@ -75,7 +75,7 @@ class Stack(WarpState):
 
     @property
     def finished(self) -> bool:
-        """No lane will execute again."""
+        """True if no lane will execute again."""
         return self.active == 0
 
     @property
@@ -91,7 +91,7 @@ class Stack(WarpState):
             self.add_entry(kind, pc, mask)
 
     def add_entry(self, kind: int, pc: int, mask: int) -> None:
-        """Add an entry, whatever the rules say."""
+        """Push an entry without applying the rules."""
         e = self.stack[self.depth]
         e.kind, e.pc, e.mask = int(kind), pc, mask
         self.depth += 1
@@ -106,11 +106,11 @@ class Stack(WarpState):
         self.rules.branch(self, taken, target, following)
 
     def branch_indirect(self, targets: object) -> None:
-        """Execute a `bra` to addresses from memory, one per lane."""
+        """Execute a `bra` to addresses loaded from memory, one per lane."""
         self.rules.branch_indirect(self, targets)
 
     def joinat(self, target: int) -> None:
-        """Push the join of the active lanes, which meet again at the join instruction at `target`."""
+        """Push the join of the active lanes, which reconverge at the join instruction at `target`."""
         self.rules.joinat(self, target)
 
     def prebrk(self, target: int) -> None:

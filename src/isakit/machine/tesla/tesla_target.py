@@ -32,7 +32,7 @@ class TeslaTarget(Target):
     # --- threads ----------------------------------------------------------------------------------------------------
     @property
     def thread_count(self) -> int:
-        """Lanes of all resident warps, those that do not exist in a warp that is partly empty included."""
+        """Number of lanes of all resident warps, including lanes without a thread."""
         return 32 * len(self.machine.warps)
 
     def thread(self, number: int) -> Thread:
@@ -52,7 +52,10 @@ class TeslaTarget(Target):
 
     @property
     def position(self) -> int | None:
-        """See `Target`. The warp that `step` takes; a deadlock or a new wave of blocks shows when it is stepped."""
+        """See `Target`.
+
+        A lane of the warp that `step` executes; a deadlock or a new wave of blocks appears on that step.
+        """
         machine = self.machine
         if machine.finished:
             return None
@@ -118,7 +121,7 @@ class TeslaTarget(Target):
         return np.array(code.units, "<u4").tobytes()[start : start + size]
 
     def _access(self, space: str, address: int, size: int, thread: int, data: bytes | None = None) -> object:
-        """Access memory as if `size` lanes at the thread's place accessed one byte each."""
+        """Access memory by `size` accesses of one byte each, as the thread's lane would."""
         state = self.machine.state
         addresses = np.arange(address, address + size, dtype=np.uint32)
         lanes = Lanes(np.full(size, thread), size)

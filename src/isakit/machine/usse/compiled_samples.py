@@ -1,8 +1,8 @@
-"""Samples of shaders as machine code: the text of `sampler`, traced (`engine.llvm.array_tracer`).
+"""Texture samples of shaders as machine code: the code of `sampler`, traced (`engine.llvm.array_tracer`).
 
-A function answers for any number of invocations. It leaves those to the arrays whose coordinates are not finite, and
-those whose sample is a NaN, since which NaN is not the same on every way to compute it. All indices are clamped before
-memory is read.
+A function samples for any number of invocations. It leaves invocations to the NumPy code whose coordinates are not
+finite, or whose sample is a NaN, because the bits of that NaN depend on how it is computed. All indices are clamped
+before memory is read.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from isakit.machine.usse.sampler import Cube, Texture, Volume, packed
 from isakit.machine.usse.texture_samples import words_of
 
 FEW = 256
-"""Invocations for which the arrays are as quick."""
+"""Number of invocations up to which the NumPy code is as fast."""
 MOST_TEXELS = 1 << 29
 _TABLES = (*(f"plane{k}" for k in range(4)), "widths", "heights", "bases")
 Key = tuple[object, ...]
 
 
 class Samples:
-    """Samples of textures on compiled code, for a target."""
+    """Compiled texture samples, for a target."""
 
     def __init__(self, target: Host) -> None:
         self.target = target
 
     def words_of(self, texture: Texture, coordinates: Sequence[Array], lod: Array | float, format: str) -> list[Array]:
-        """Return the registers of a sample, as `texture_samples.words_of` has them."""
+        """Return the registers of a sample, like `texture_samples.words_of`."""
         count = len(coordinates[0])
         function = self._function(texture, len(coordinates), format) if count >= FEW else None
         if function is None:

@@ -1,8 +1,8 @@
-"""Compiled code for the straight parts of shaders.
+"""Compiled code for straight-line runs of shaders.
 
-A stretch is a run of instructions that lane by lane only compute: it ends before branches, samples, memory accesses,
-registers chosen by an index register, and whatever is not modelled; those stay with the machine. A stretch is one
-function of machine code, made when enough invocations have come by and kept on disk.
+A run is a sequence of instructions that only compute, lane by lane: it ends before branches, samples, memory accesses,
+registers selected by an index register, and anything that is not modelled; those stay with the machine. A run is one
+function of machine code, compiled when enough invocations have reached it, and cached on disk.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ from isakit.sem.value import Value, postorder
 from isakit.spec import Form, Status
 
 LONGEST = 64
-"""Instructions of a stretch at most, repetitions included, unless one alone has more: the time LLVM takes grows faster
-than their number."""
+"""Largest number of instructions of a run, repetitions included, unless a single one has more: LLVM's time grows
+faster than their number."""
 FILES = ("r", "o", "pa", "sa", "i", "idx", "g", "p")
 Function = Callable[[int], None]
 _traces: dict[tuple[Form, int, Rules], Trace] = {}
@@ -57,9 +57,9 @@ _traces: dict[tuple[Form, int, Rules], Trace] = {}
 
 @dataclass(frozen=True)
 class ShaderFacts:
-    """Facts that are built into compiled code besides the instructions.
+    """Properties that are compiled into the code besides the instructions.
 
-    `rows`: registers of every file; `shared`: all lanes have one sa; `quads`: a neighbour in a quad is always there.
+    `rows`: registers of every file; `shared`: all lanes share one copy of sa; `quads`: all quads are complete.
     """
 
     rows: tuple[tuple[str, int], ...]
@@ -67,13 +67,16 @@ class ShaderFacts:
     quads: bool
 
     def banks(self) -> dict[str, VectorBank]:
-        """Return the register files as the engine sees them."""
+        """Return the register files as the engine takes them."""
         return {n: VectorBank(rows, bits=n == "p", shared=self.shared and n == "sa") for n, rows in self.rows}
 
 
 @dataclass(eq=False)
 class CompiledRun:
-    """Instructions `first` to `end` (exclusive) that compile. `guarded` are those that some lanes may leave out."""
+    """Instructions `first` to `end` (exclusive) that compile.
+
+    `guarded`: those that may be executed by some lanes only.
+    """
 
     steps: list[ShaderStep]
     first: int
@@ -85,7 +88,7 @@ class CompiledRun:
 
     @property
     def end(self) -> int:
-        """The instruction after it."""
+        """The instruction after the run."""
         return self.first + len(self.steps)
 
     @cached_property
@@ -95,7 +98,7 @@ class CompiledRun:
 
     @cached_property
     def noted(self) -> list[tuple[int, ShaderStep]]:
-        """(position, instruction) of those with an inferred meaning."""
+        """(position, instruction) of the instructions with an inferred meaning."""
         return [(k, s) for k, s in enumerate(self.steps) if s.status is not Status.KNOWN]
 
     def function(self, masked: bool, compile: bool) -> Function | None:
@@ -146,7 +149,7 @@ def _neighbour(low: ValueLowering, v: Value) -> Ref:
 
 
 class CompiledRuns:
-    """The stretches of a program on a target, found when they are first reached."""
+    """The runs of a program on a target, found when they are first reached."""
 
     def __init__(self, code: ShaderCode, target: Host) -> None:
         self.code, self.target = code, target
@@ -184,12 +187,12 @@ class CompiledRuns:
 
     @cached_property
     def quads(self) -> bool:
-        """Return whether an instruction looks at its neighbours in a quad."""
+        """Return whether any instruction reads values of its neighbours in a quad."""
         return any(step is not None and _looks_around(step) for step in self.code.steps)
 
     @cached_property
     def _targets(self) -> set[int]:
-        """Instructions that branches lead to, as far as the words say."""
+        """The numbers of the instructions that branches may lead to, as far as the words say."""
         out: set[int] = set()
         for k, step in enumerate(self.code.steps):
             if step is None or step.name not in ("br", "bra"):
@@ -224,7 +227,7 @@ def _trace(step: ShaderStep, word: int) -> Trace:
 
 
 def _piece(step: ShaderStep, increments: Increments, facts: ShaderFacts) -> StraightLineInstruction | None:
-    """Return the writes of an instruction in all repetitions; None where it does something else, too."""
+    """Return the writes of an instruction in all repetitions; None if it has other effects."""
     if step.status is Status.UNKNOWN or step.pred == "Pn":
         return None
     rounds: list[tuple[Write, ...]] = []
@@ -260,7 +263,7 @@ def _writes(step: ShaderStep, i: int, increments: Increments, facts: ShaderFacts
 
 
 def _lane_by_lane(n: Value, facts: ShaderFacts) -> bool:
-    """Return whether a node only needs its own lane, or its quad where there are whole quads."""
+    """Return whether a node only needs its own lane, or its quad if quads are complete."""
     if n.op == "read":
         return n.args[0].op == "const"
     if n.op == "machine":
@@ -271,11 +274,11 @@ def _lane_by_lane(n: Value, facts: ShaderFacts) -> bool:
 _known: dict[object, CompiledRuns] = {}
 _lock = threading.Lock()
 KEPT = 64
-"""Programs whose stretches are remembered."""
+"""Number of programs whose runs are kept."""
 
 
 def _in_child() -> None:
-    """Make the lock anew in a forked process: the thread that held it is not there."""
+    """Recreate the lock in a forked process, where the thread that held it does not exist."""
     global _lock
     _lock = threading.Lock()
 
@@ -296,7 +299,7 @@ def stretches_of(code: ShaderCode, target: Host) -> CompiledRuns:
 
 
 class Runner:
-    """Runs stretches on a machine's registers. `compile`: make the code that is not there yet."""
+    """Runs compiled code on a machine's registers. `compile`: compile runs that are missing."""
 
     def __init__(self, machine: Machine, stretches: CompiledRuns, compile: bool) -> None:
         self.machine, self.stretches, self.compile = machine, stretches, compile
@@ -307,9 +310,9 @@ class Runner:
         self._partial = machine.lanes % LANES != 0
 
     def advance(self, pc: int, mask: Array | None, join: int, budget: int) -> int:
-        """Run the stretch that begins at `pc` in the lanes of `mask`; returns its number of instructions, 0 for none.
+        """Execute the run that begins at `pc` in the lanes of `mask`; return its number of instructions, 0 for none.
 
-        Nothing happens where the stretch goes on behind `join` or is longer than `budget`.
+        Nothing is executed if the run extends beyond `join` or is longer than `budget`.
         """
         machine = self.machine
         shared = machine.files["sa"].strides[1] == 0
@@ -334,7 +337,7 @@ class Runner:
         return len(stretch.steps)
 
     def _prepare(self, shared: bool) -> None:
-        """Make facts and context for one way of keeping sa."""
+        """Prepare properties and context for shared or separate copies of sa."""
         m = self.machine
         files = {name: m.files[name] for name in FILES}
         rows = tuple((name, len(a)) for name, a in files.items())

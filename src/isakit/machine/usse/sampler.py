@@ -1,7 +1,7 @@
 """Textures: arrays with a filter and a rule for coordinates outside.
 
-Source of what a sample is: [usse] 2.6.13. Filtering is done in f32 with exact weights; the precision of the hardware's
-weights is not known.
+The definition of a sample follows [usse] 2.6.13. Filtering is done in f32 with exact weights; the precision of the
+hardware's weights is not known.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Texture:
         data: uint8 (read as fractions of 255), float16 or float32 texels, row 0 at coordinate 0; or a list of such
             arrays, the mip levels from the largest on.
         filter: nearest or bilinear.
-        wrap: what happens outside of 0..1: clamp, wrap, mirror; or a pair (u, v).
-        mip: how levels are chosen: nearest, or linear between two.
+        wrap: addressing outside of 0..1: clamp, wrap, mirror; or a pair (u, v).
+        mip: how levels are selected: nearest, or linear between two.
 
-    Raises LaunchError for arrays of another type or shape, and for other words. Missing channels read 0, a missing
+    Raises LaunchError for arrays of another type or shape, and for other modes. Missing channels read 0, a missing
     alpha 1.
     """
 
@@ -63,19 +63,19 @@ class Texture:
 
     @cached_property
     def planes(self) -> list[Array]:
-        """The components of all texels, level after level, layer after layer, row after row."""
+        """The components of all texels, by level, layer and row."""
         levels = [stack.reshape(-1, 4) for stack in self._layers()]
         return [np.ascontiguousarray(np.concatenate([a[:, k] for a in levels])) for k in range(4)]
 
     @cached_property
     def tables(self) -> tuple[Array, Array, Array]:
-        """Width and height of each level, and where it begins in the planes."""
+        """Width and height of each level, and its start in the planes."""
         sizes = np.array([a.shape[:2] for a in self.levels], np.int64)
         texels = [a.shape[0] * a.shape[1] * len(s) for a, s in zip(self.levels, self._layers(), strict=True)]
         return sizes[:, 1], sizes[:, 0], np.cumsum([0, *texels[:-1]])
 
     def _layers(self) -> Sequence[Array]:
-        """Return per level its layers, [layers, height, width, 4]."""
+        """Return the layers of each level, [layers, height, width, 4]."""
         return [a[None] for a in self.levels]
 
     @staticmethod
@@ -89,12 +89,12 @@ class Texture:
             return np.stack(self.components((u, v), lod), 1)
 
     def components(self, coordinates: Sequence[Array], lod: Array | float = 0.0) -> list[Array]:
-        """Return the four components (f32) at coordinates: one array for each axis."""
+        """Return the four components (f32) at coordinates, one array per axis."""
         u, v = coordinates
         return self.by_level(lod, lambda level: self.of_level(level, 0, u, v))
 
     def by_level(self, lod: Array | float, of_level: Callable[[Array | int], list[Array]]) -> list[Array]:
-        """Sample the levels that `lod` asks for; `of_level` gives the sample of one level, or of one for each lane."""
+        """Sample the levels that `lod` selects; `of_level` samples one level, or one per lane."""
         top = len(self.levels) - 1
         if top == 0:
             return of_level(0)
@@ -152,7 +152,7 @@ class Texture:
         return out
 
     def index(self, i: Array, size: Array | int, axis: int) -> Array:
-        """Return the texel along an axis that a whole number selects."""
+        """Return the texel along an axis that an integer coordinate selects."""
         rule = self.wrap[axis]
         i = np.clip(i, -1e9, 1e9).astype(np.int64)
         if rule == "wrap":
@@ -166,7 +166,7 @@ class Texture:
 class Volume(Texture):
     """A three-dimensional texture: `data` of shape [depth, height, width, channels], without mip levels.
 
-    `filter` and `wrap` as for `Texture`; with bilinear filtering neighbouring slices are mixed, too.
+    `filter` and `wrap` as for `Texture`; bilinear filtering also mixes adjacent slices.
     """
 
     def __init__(self, data: ArrayLike, filter: Filter = "bilinear", wrap: Wrap = "clamp") -> None:
@@ -198,7 +198,8 @@ class Cube(Texture):
 
     Faces are in the order +X -X +Y -Y +Z -Z, levels from the largest on. Row 0 of a face is at its t coordinate 0, as
     cube maps are stored everywhere. With `seamless` bilinear samples mix across the edges of faces; whether the
-    hardware does is not known, so it is off: they stop at the edge. `stacks` are the levels as f32 [6, size, size, 4].
+    hardware does is not known, so the default is off: they stop at the edge. `stacks` are the levels as f32 [6, size,
+    size, 4].
     """
 
     def __init__(self, faces: ArrayLike, filter: Filter = "bilinear", mip: Mip = "nearest", *,
@@ -222,7 +223,7 @@ class Cube(Texture):
         return self.by_level(lod, lambda n: (self._across_edges if across else self.of_level)(n, face, s, t))
 
     def on_face(self, direction: Sequence[Array], step: Sequence[Array]) -> tuple[Array, Array]:
-        """Return the distances that a step in each direction moves s and t on the face that the direction meets."""
+        """Return how far a step in each direction moves s and t on the face that the direction hits."""
         here = [np.nan_to_num(a.astype(np.float64)) for a in direction]
         moved = [a + np.nan_to_num(b.astype(np.float64)) for a, b in zip(here, step, strict=True)]
         face, s, t = face_of(here[0], here[1], here[2])
@@ -234,7 +235,7 @@ class Cube(Texture):
         return (sc / major + 1) / 2 - s, (tc / major + 1) / 2 - t
 
     def _across_edges(self, n: Array | int, face: Array, s: Array, t: Array) -> list[Array]:
-        """Return bilinear samples of a level whose texels may lie on the next face."""
+        """Return bilinear samples of a level whose texels may lie on an adjacent face."""
         size = self.tables[0][n]
         x, y = s * size - 0.5, t * size - 0.5
         x0, y0 = np.floor(x), np.floor(y)
@@ -281,7 +282,7 @@ def as_words(component: Array) -> Array:
 
 
 def level_of_detail(texture: Texture, du: Array, dv: Array) -> Array:
-    """Return the level from gradients of shape [2, lanes]: per axis of the screen the change of u and v."""
+    """Return the level of detail from gradients of shape [2, lanes]: for each screen axis the change of u and v."""
     width, height = texture.size
     rho = np.maximum(np.hypot(du[0] * width, dv[0] * height), np.hypot(du[1] * width, dv[1] * height))
     with np.errstate(divide="ignore"):

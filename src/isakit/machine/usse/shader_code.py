@@ -1,6 +1,6 @@
-"""Programs made ready to run: one compiled trace and its parameters per instruction and repetition.
+"""Programs ready to run: one compiled trace and its parameters per instruction and repetition.
 
-Repetition moves the operands of an instruction: by fixed steps in the dot-product group, else by the increments that
+Repetition advances the operands of an instruction: by fixed steps in the dot-product group, else by the increments that
 smlsi and smbo set. Source: [usse] 2.5.
 """
 
@@ -38,7 +38,7 @@ def compiled(form: Form, word: int, rules: Rules) -> CompiledTrace:
 
 @dataclass(frozen=True)
 class Increments:
-    """The movement of operands from one repetition to the next: per role `step` n or four `offsets`, plus a base."""
+    """The increments of operands from one repetition to the next: per role `step` n or four `offsets`, plus a base."""
 
     modes: tuple[tuple[str, tuple[int, ...]], ...] = (("step", (1,)),) * 4
     bases: tuple[int, ...] = (0, 0, 0, 0)
@@ -96,9 +96,9 @@ class ShaderStep:
 
     @cached_property
     def may_stop_midway(self) -> bool:
-        """True if a fault can come when the instruction has already changed something.
+        """True if an instruction may fault after it has already changed state.
 
-        What only the machine knows (a sample) is made as a whole before its first register is written.
+        Machine values (a sample) are computed as a whole before the first register is written.
         """
         trace = trace_of(self.form, self.word)
         faults = bool(trace.of_kind("load", "store", "trap"))
@@ -107,12 +107,12 @@ class ShaderStep:
 
     @cached_property
     def moves(self) -> bool:
-        """True if smlsi and smbo matter."""
+        """True if smlsi and smbo affect the instruction."""
         return "rpt" in self.form.parts
 
     @cached_property
     def doubled(self) -> tuple[bool, ...]:
-        """Per role whether the operand counts 64-bit registers."""
+        """For each role, whether the operand counts 64-bit registers."""
         return tuple(_doubled(self.form.parts.get(r), self.word) for r in ROLES)
 
     def prepared(self, increments: Increments) -> list[tuple[CompiledTrace, tuple[int, ...]]]:
@@ -128,7 +128,7 @@ class ShaderStep:
         return function, tuple(map(binding.of, function.fields))
 
     def binding(self, i: int, increments: Increments) -> BoundFields:
-        """Return the word of repetition `i`, and the numbers of the fields that are not in it: how operands move."""
+        """Return the word of repetition `i`, and the fields that are not encoded in it: offsets of operands."""
         word = self.word
         if self.name == "vdp" and i:
             mask = VDP_MASK.get(word)
@@ -215,7 +215,7 @@ class ShaderCode:
 
 
 def check_modelled(step: ShaderStep) -> None:
-    """Raise NotModelled for instructions whose effect is not known."""
+    """Raise NotModelled for an instruction whose effect is not known."""
     if step.status is Status.UNKNOWN:
         notes = step.form.record.notes if step.form.record else ()
         raise NotModelled(f"`{step.instruction.text}`", notes[0] if notes else "its meaning is not known")

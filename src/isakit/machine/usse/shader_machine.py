@@ -1,7 +1,7 @@
 """The USSE core: many invocations of a program at once, with their registers, branches and results.
 
-Invocations that stand at the same instruction run together; the lowest instruction goes first, so that branches join
-again as early as possible. Source: [usse] 2.7, 3.4.
+Invocations at the same instruction run together; the lowest instruction runs first, so that branches reconverge as
+early as possible. Source: [usse] 2.7, 3.4.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from isakit.spec import Status
 REGISTERS = {"r": 256, "o": 256, "pa": 256, "sa": 256, "i": 16, "idx": 4, "g": 64}
 MAX_INSTRUCTIONS = 1_000_000
 ROUND = 16
-"""Lanes that compiled code works on at a time."""
+"""Lanes that compiled code processes at a time."""
 
 
 _STATE = ("killed", "depth", "notes", "increments", "executed", "waiting", "_link")
@@ -41,7 +41,7 @@ _STATE = ("killed", "depth", "notes", "increments", "executed", "waiting", "_lin
 
 
 def _is_shared(a: Array) -> bool:
-    """Return true if all lanes have one copy."""
+    """Return true if all lanes share one copy."""
     return a.strides[1] == 0
 
 
@@ -54,22 +54,22 @@ def _restored(lanes: int, rows: Mapping[str, int], memory: Memory, textures: Map
 
 
 Advance = Callable[[int, Array | None, int, int], int]
-"""(pc, mask, join, budget): executes compiled instructions up to `join` at most; returns how many, 0 for none."""
+"""(pc, mask, join, budget): execute compiled instructions up to `join` at most; return how many, 0 for none."""
 
 
 Moved = dict[int, Array | None] | None
-"""Lanes by the address they continue at; None where all continue with the next instruction."""
+"""Lanes by the number of the instruction they continue at; None if all continue with the next one."""
 
 
 class Machine:
     """State of `lanes` invocations.
 
     `files` maps register files to arrays of shape [registers, lanes]. `textures` maps the number of the sa register
-    that holds a texture's first state word to the texture, `units` the unit that a state word names. After a run:
-    `killed` (bool per lane), `depth` (f32 or None), `notes` (what was executed on inferred knowledge). `waiting` maps
-    numbers of instructions to the invocations that are about to execute them (bool per lane, None for all). `rows`
-    gives the sizes of register files where fewer registers do. `instead_of` is a machine that is not used any more: its
-    registers are cleared and used again, as far as they have the same size.
+    that holds a texture's first state word to the texture, `units` maps the unit named by a state word. After a run:
+    `killed` (bool per lane), `depth` (f32 or None), `notes` (instructions of inferred meaning that were executed).
+    `waiting` maps numbers of instructions to the invocations that are about to execute them (bool per lane, None for
+    all). `rows` limits the sizes of register files to fewer registers. `instead_of` is a machine that is no longer
+    used: its registers are cleared and reused, if they have the same size.
     """
 
     def __init__(self, lanes: int = 1, *, memory: Memory | None = None, textures: Mapping[int, Texture] | None = None,
@@ -156,25 +156,25 @@ class Machine:
 
     # --- running ----------------------------------------------------------------------------------------------------
     def start(self, code: ShaderCode) -> None:
-        """Put all invocations at the first instruction of a program. Registers stay as they are."""
+        """Start all invocations at the first instruction of a program. Registers keep their values."""
         self.code, self.waiting = code, {}
         self._spread({0: None})  # a program without instructions has ended
 
     def run(self, code: ShaderCode, max_instructions: int = MAX_INSTRUCTIONS, advance: Advance | None = None) -> None:
         """Run a program from its first instruction to its end; `advance` has compiled code for parts of it.
 
-        After an exception the state is that before the instruction, and `resume` or `step` go on from there.
-        Raises NotModelled for instructions of unknown meaning, MachineFault for words that are not an instruction and
-        for bad addresses, BudgetExceeded after `max_instructions` instructions of one group of invocations.
+        After an exception, the state is that before the instruction, from which `resume` or `step` can continue. Raises
+        NotModelled for instructions of unknown meaning, MachineFault for words that are not an instruction and for bad
+        addresses, BudgetExceeded after `max_instructions` instructions of one group of invocations.
         """
         self.start(code)
         self.resume(max_instructions, advance)
 
     def steps(self, code: ShaderCode, max_instructions: int = MAX_INSTRUCTIONS) -> Iterator[tuple[int, Array | None]]:
-        """Run an instruction at a time. Raises BudgetExceeded and what else `run` raises.
+        """Run one instruction at a time. Raises BudgetExceeded and everything `run` raises.
 
-        Before each it gives the instruction's number and the invocations that stand there (bool per lane, None: all),
-        whatever the instruction's own predicate.
+        Before each, yields the instruction's number and the invocations at it (bool per lane, None: all), regardless of
+        the instruction's own predicate.
         """
         self.start(code)
         for _ in range(max_instructions):
@@ -188,7 +188,7 @@ class Machine:
 
     @property
     def finished(self) -> bool:
-        """All invocations have ended."""
+        """True if all invocations have ended."""
         return not self.waiting
 
     def at(self, lane: int) -> int | None:
@@ -197,10 +197,10 @@ class Machine:
 
     def resume(self, max_instructions: int = MAX_INSTRUCTIONS, advance: Advance | None = None,
                until: Collection[int] = ()) -> bool:  # fmt: skip
-        """Run on to the end of all invocations; returns whether they have ended.
+        """Run to the end of all invocations; return whether they have ended.
 
-        `until`: numbers of instructions to stop at when a group of invocations is about to execute one; a group that
-        stands there already moves on first. Raises BudgetExceeded and what else `run` raises.
+        `until`: numbers of instructions to stop at when a group of invocations is about to execute one; a group that is
+        already there executes it first. Raises BudgetExceeded and everything `run` raises.
         """
         with deferred() as signals:  # so that what raises an interrupt finds whole instructions
             return self._resume(max_instructions, advance, until, signals)
@@ -245,7 +245,7 @@ class Machine:
         """Execute one instruction of one group of invocations and return its number; None when all have ended.
 
         The group is that of an invocation, or the one at the lowest instruction. Raises LaunchError for an invocation
-        that has ended, and what `run` raises.
+        that has ended, and everything `run` raises.
         """
         code = self._code()
         if not self.waiting:
@@ -266,13 +266,16 @@ class Machine:
         return self.code
 
     def _spread(self, moved: Mapping[int, Array | None]) -> None:
-        """Put lanes where they go on; after the last instruction they have ended."""
+        """Move lanes to the instructions they continue at; after the last instruction they have ended."""
         for target, lanes in moved.items():
             if target < len(self._code()):
                 _merge(self.waiting, target, lanes)
 
     def _step(self, code: ShaderCode, pc: int, mask: Array | None) -> dict[int, Array | None] | None:
-        """Execute one instruction; returns the lanes by the address they continue at, None for the next one."""
+        """Execute one instruction.
+
+        Return the lanes by the number of the instruction they continue at, None for the next one.
+        """
         step = code.steps[pc]
         if step is None:
             raise MachineFault("ILLEGAL_OPCODE", 8 * pc, detail=f"{code.program[pc].words[0]:#018x}")
@@ -316,7 +319,10 @@ class Machine:
         return out
 
     def _undo(self, step: ShaderStep) -> Callable[[], None]:
-        """Remember what an instruction of several parts may change before it faults; the result takes it back."""
+        """Save the state that an instruction of several parts may change before it faults.
+
+        The returned function restores it.
+        """
         files = {name: self.files[name].copy() for name in step.written_files}
         others = self.killed.copy(), self.depth, self.increments, self._link  # the rest is replaced, not changed
         overwritten = self.memory.overwritten = list[Overwritten]()
@@ -330,7 +336,7 @@ class Machine:
         return undo
 
     def note(self, step: ShaderStep) -> None:
-        """Remember that an instruction of inferred meaning was executed."""
+        """Record that an instruction of inferred meaning was executed."""
         record = step.form.record
         if record and record.name not in self.notes:
             why = f": {record.notes[0]}" if record.notes else ""
@@ -364,7 +370,7 @@ class Machine:
         return self._with_rest(out, pc, mask, active)
 
     def _executing(self, mask: Array | None, predicate: int, inverted: bool) -> Array:
-        """Return the lanes of a mask that execute something under a predicate."""
+        """Return the lanes of a mask that execute under a predicate."""
         return numpy_function(rules.executes, inverted=inverted)(_mask(mask, self.lanes), self.files["p"][predicate])
 
     def _set_depth(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
@@ -380,7 +386,7 @@ class Machine:
         self.increments = Increments(bases=tuple(c.attrs[r] for r in ROLES))
 
     def _emit(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
-        """End at once: nothing reads results before the end."""
+        """End at once: no instruction reads results before the end."""
 
     def _state_at_end(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
         """Accept an instruction that only sets state read by no result.
@@ -427,7 +433,7 @@ class Machine:
         raise NotModelled(f"atomic {op}")
 
     def trap(self, kind: str, lanes_mask: Array) -> None:
-        """Raise MachineFault: a fault of an instruction."""
+        """Raise the fault of an instruction as MachineFault."""
         raise MachineFault(kind, 0)
 
     def machine(self, name: str, args: Sequence[Array | int], attrs: Attributes, lanes: Lanes) -> Array:
@@ -448,7 +454,7 @@ class Machine:
         return np.full(self.lanes, attrs["word"] < len(self._sample(args, attrs, lanes)))
 
     def _sample(self, args: Sequence[Array | int], attrs: Attributes, lanes: Lanes) -> list[Array]:
-        """Return the registers a sample fills, computed once per instruction."""
+        """Return the registers filled by a sample, computed once per instruction."""
         key = attrs["count"]
         if key in self._samples:
             return self._samples[key]
@@ -471,7 +477,7 @@ class Machine:
         return words
 
     def _texture(self, register: int, state: int) -> Texture:
-        """Return the texture that a state word stands for, or that was bound to the register."""
+        """Return the texture of a state word, or the one bound to the register."""
         unit = unit_of(state)
         texture = self.units.get(unit) if unit is not None else self.textures.get(register)
         if texture is None:
@@ -504,13 +510,13 @@ _VALUES = covered(
 
 
 def target_of(here: int, operand: int, relative: bool) -> int:
-    """Return the number of the instruction a branch goes to; one before the program is negative."""
+    """Return the number of a branch's target instruction, negative before the start of the program."""
     number = python_function(rules.target, relative=relative)(here, operand)
     return number - ((number >> 31) << 32)
 
 
 def neighbour_of(lane: int, attrs: Attributes) -> int:
-    """Return the lane of the quad that an instruction looks at; `attrs` are the attributes of its request."""
+    """Return the lane of the quad that an instruction reads from; `attrs` are the attributes of its request."""
     known = {"without": attrs.get("without", 0), "added": attrs.get("with_", 0)}
     return python_function(rules.neighbour, **known)(lane)
 
@@ -520,7 +526,7 @@ def _mask(active: Array | None, lanes: int) -> Array:
 
 
 def _merge(waiting: dict[int, Array | None], pc: int, mask: Array | None) -> None:
-    """Add lanes to those that wait at an instruction."""
+    """Add lanes to those waiting at an instruction."""
     if pc in waiting and mask is not None:
         there = waiting[pc]
         mask = None if there is None else there | mask

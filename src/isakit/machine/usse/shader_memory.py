@@ -16,9 +16,9 @@ _FIRST, _STEP = 0x10000000, 0x00100000
 
 
 class Memory:
-    """Buffers, each at an address of its own; an access outside of them is a fault.
+    """Buffers, each at its own address; an access outside of them is a fault.
 
-    `overwritten`, if it is a list, collects what stores replace, for `put_back`.
+    `overwritten`, if it is a list, collects the bytes that stores replace, for `put_back`.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Memory:
         return list(self._buffers)
 
     def set_buffers(self, buffers: Sequence[tuple[int, NDArray[np.uint8]]]) -> None:
-        """Set the content of the buffers. Raises LaunchError where `buffers` are others, or of another size."""
+        """Set the content of the buffers. Raises LaunchError if addresses or sizes differ."""
         if [(a, len(d)) for a, d in buffers] != [(a, len(d)) for a, d in self._buffers]:
             raise LaunchError("the snapshot is of a memory with other buffers")
         for (_, own), (_, content) in zip(self._buffers, buffers, strict=True):
@@ -55,12 +55,12 @@ class Memory:
         raise MachineFault("INVALID_ADDRESS", 0, space="memory", address=bad, detail="no buffer is there")
 
     def bytes_at(self, address: int, size: int) -> NDArray[np.uint8]:
-        """Return `size` bytes of a buffer, as a view. Raises MachineFault where there are none."""
+        """Return `size` bytes of a buffer, as a view. Raises MachineFault outside of the buffers."""
         data, at = self._find(np.array([address]), max(size, 1))
         return data[int(at[0]) : int(at[0]) + size]
 
     def load(self, address: Array, size: int, active: Array | None) -> Array:
-        """Return `size` bytes little-endian at each address; 0 where not active."""
+        """Return `size` bytes at each address, little-endian; 0 in inactive lanes."""
         out = np.zeros(len(address), np.uint32)
         lanes = np.arange(len(address)) if active is None else np.flatnonzero(active)
         if len(lanes):
@@ -72,7 +72,7 @@ class Memory:
         return out
 
     def store(self, address: Array, value: Array, size: int, active: Array | None) -> None:
-        """Store the low `size` bytes; of lanes with the same address the last one wins."""
+        """Store the low `size` bytes; among lanes with the same address the last one wins."""
         lanes = np.arange(len(address)) if active is None else np.flatnonzero(active)
         if len(lanes):
             data, at = self._find(address[lanes], size)
@@ -84,6 +84,6 @@ class Memory:
 
     @staticmethod
     def put_back(overwritten: list[Overwritten]) -> None:
-        """Undo stores, the last one first."""
+        """Undo stores, in reverse order."""
         for data, places, content in reversed(overwritten):
             data[places] = content

@@ -16,17 +16,18 @@ from isakit.sem.trace import Attributes
 
 WordsOf = Callable[["Texture", Sequence[Array], "Array | float", str], list[Array]]
 _HANDLE = 0x7EC50000
-"""Top of the words that stand for texture state: the machine finds the texture by the word, wherever it was moved."""
+"""Upper bits of the words that represent texture state: the machine finds the texture by the word, wherever it was
+copied."""
 _UNITS = 1 << 14
 
 
 def state_word(unit: int, word: int) -> int:
-    """Return the register content that stands for a texture's state word."""
+    """Return the register content that represents a texture's state word."""
     return _HANDLE | (unit % _UNITS) << 2 | word & 3
 
 
 def unit_of(word: int) -> int | None:
-    """Return the unit whose first state word this is."""
+    """Return the unit whose first state word this is, None for other words."""
     return None if word & 0xFFFF0003 != _HANDLE else word >> 2 & _UNITS - 1
 
 
@@ -34,9 +35,9 @@ def sampled(
     texture: Texture, coordinates: Sequence[Array], extra: Sequence[Array], attrs: Attributes,
     words_of: WordsOf,
 ) -> list[Array]:  # fmt: skip
-    """Return the registers that a sample fills: arrays of words [lanes]. `words_of` makes those of a sample.
+    """Return the registers that a sample fills: arrays of words [lanes]. `words_of` computes those of a sample.
 
-    `coordinates` and `extra` (level, bias or gradients) are f32 arrays, `attrs` says mode, lod and conversion.
+    `coordinates` and `extra` (level, bias or gradients) are f32 arrays, `attrs` has mode, lod and conversion.
     """
     format = texture.format if attrs["conv"] in ("raw", "native") else attrs["conv"]
     mode: str = attrs["mode"]
@@ -88,7 +89,7 @@ def _lod(texture: Texture, mode: str, extra: Sequence[Array], u: Array, v: Array
 
 
 def _cube_lod(texture: Cube, mode: str, extra: Sequence[Array], direction: Sequence[Array]) -> Array | float:
-    """Return the level of a cube map: the gradients of the direction, taken over to the face that is sampled."""
+    """Return the level of a cube map: the gradients of the direction, projected onto the face that is sampled."""
     if len(texture.levels) == 1:
         return 0.0
     if mode == "replace":

@@ -1,4 +1,4 @@
-"""The USSE machine as a target: threads are invocations, groups are those that stand at the same instruction."""
+"""The USSE machine as a target: threads are invocations, groups are invocations at the same instruction."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WORD = 8
 
 
 class UsseTarget(Target):
-    """A USSE machine whose program has been started. Memories: `memory`, where the buffers lie, and `code`."""
+    """A USSE machine whose program has been started. Memories: `memory`, which contains the buffers, and `code`."""
 
     isa = "usse"
 

@@ -1,8 +1,8 @@
 """The vµc core, cycle by cycle.
 
 One instruction issues per cycle and nothing is ever held back. Delay slots, late writes, special registers and the long
-unit are the routines of `machine.vuc.rules`; here instructions are fetched and executed, and waits pass.
-Source: [vuc] 7, 8, 11.
+unit are in the routines of `machine.vuc.rules`; here instructions are fetched and executed, and stalls passed. Source:
+[vuc] 7, 8, 11.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from isakit.machine.vuc.special_registers import SpecialRegisters
 from isakit.machine.vuc.unit_requests import ACTIONS, Units
 
 _UNINTERRUPTED = 4096
-"""Cycles between two looks at an interrupt from the keyboard."""
+"""Cycles between two checks for a keyboard interrupt."""
 
 
 _PARTS = ("memory", "units", "ring", "vpring", "mvs_in", "mvs_out", "sr", "host", "_view")
@@ -56,7 +56,7 @@ _NO_STATE = {
     ),
     "_view": frozenset(("data", "files", "sr")),
 }
-"""Attributes of the parts that a snapshot leaves out: fixed when the core is made, derived, or the user's."""
+"""Attributes of the parts that a snapshot leaves out: fixed on construction, derived, or the user's."""
 
 
 def _restored(kind: type[CoreMachine], variant: str, options: Options, snapshot: Snapshot) -> CoreMachine:
@@ -76,11 +76,11 @@ def _settle_predicates(predicates: list[int]) -> None:
 class CoreMachine(CoreState):
     """A core of one variant with its surroundings.
 
-    `r`, `p`, `acc`, `data` (D[]): rows of numbers, whose writes keep what the core knows of them ($p1 follows $p0);
-    `sr`: special registers by number or name; `code`: instruction words, None where nothing was written; `pc`, `cycle`;
-    `memory`: the memory the rings and surfaces lie in; `host`: the host's registers; `diagnostics`: (cycle, pc, kind,
-    text) of odd things that happened. `on_io_load(space, address)` answers loads of B6[] and B7[] (None: what the
-    options say), and `on_io_store(space, address, value)` is told of stores there.
+    `r`, `p`, `acc`, `data` (D[]): rows of numbers, whose writes keep their invariants ($p1 follows $p0); `sr`: special
+    registers by number or name; `code`: instruction words, None where nothing was written; `pc`, `cycle`; `memory`: the
+    memory the rings and surfaces lie in; `host`: the host's registers; `diagnostics`: (cycle, pc, kind, text) of
+    unusual events. `on_io_load(space, address)` returns the value of loads from B6[] and B7[] (None: as in the
+    options), and `on_io_store(space, address, value)` is called for stores there.
     """
 
     def __init__(self, variant: str = "vp3", options: Options | None = None) -> None:
@@ -117,7 +117,7 @@ class CoreMachine(CoreState):
 
     @property
     def acc(self) -> RegisterView:
-        """The long accumulator, 32 bits; $lhi and $llo show what is written here."""
+        """The long accumulator, 32 bits; $lhi and $llo show values written here."""
         return RegisterView("the accumulator", self.accumulator, 32, self._settle_accumulator)
 
     @acc.setter
@@ -151,8 +151,8 @@ class CoreMachine(CoreState):
     def restore(self, snapshot: Snapshot) -> None:
         """Restore a snapshot of this core, or of one with the same options.
 
-        What is set from outside stays: options, and functions that are told of cycles and interrupts. Raises
-        LaunchError for a snapshot of another machine.
+        Settings from outside are kept: options, and functions called for cycles and interrupts. Raises LaunchError for
+        a snapshot of another machine.
         """
         before = list(self.code)
         thaw_parts(f"vuc {self.variant}", snapshot, self._parts())
@@ -187,17 +187,17 @@ class CoreMachine(CoreState):
         return op
 
     def words(self, *, issued: bool) -> list[int]:
-        """Return the different words of code memory in ascending order; with `issued` only the executed ones."""
+        """Return the distinct words of code memory in ascending order; with `issued`, only the executed ones."""
         pairs = zip(self.code, self._ops, strict=True)
         return sorted({w for w, op in pairs if w is not None and (op is not None or not issued)})
 
     @property
     def calls_out(self) -> bool:
-        """True if instructions and events may call functions of the caller's, which may take any time."""
+        """True if instructions and events may call functions of the caller, which may take any time."""
         return any(f is not None for f in (self.on_io_load, self.on_io_store, self.host.on_interrupt))
 
     def _remember(self, before: list[int]) -> None:
-        """Note that an instruction has written predicates; `before` are their values before it."""
+        """Record that an instruction has written predicates; `before` are their previous values."""
         now = self.pred[:]
         self.pred[:] = before
         self.rules.remember_predicates(self)
@@ -205,7 +205,7 @@ class CoreMachine(CoreState):
 
     # --- writes that land later ---------------------------------------------------------------------------------------
     def tell_of_abort(self) -> None:
-        """Note that the result of the long operation that is under way is lost."""
+        """Record that the result of the long operation in progress is lost."""
         origin = next(e.origin for e in self.queue[: self.count] if e.serial == self.long_serial)
         self.note("LONG_ABORTED", f"the long operation of {origin:#x} never lands")
 
@@ -221,7 +221,7 @@ class CoreMachine(CoreState):
     def advance(self, limit: int, stops: Container[int] = ()) -> str:
         """Run until cycle `limit`, until an address of `stops` is about to issue, or until nothing can happen any more.
 
-        Returns why: `limit`, `stop`, `halted` or `asleep` (nothing inside the unit will end the wait).
+        Returns the reason: `limit`, `stop`, `halted` or `asleep` (nothing inside the unit will end the wait).
         """
         if self.accelerator is not None and self.listener is None:
             return self.accelerator(limit, stops)
@@ -271,9 +271,9 @@ class CoreMachine(CoreState):
         return "limit"
 
     def _hurry(self, limit: int, stops: Container[int], end: Callable[[CoreMachine, int, int], None]) -> bool:
-        """Issue plain instructions and branches in a row, while no late write is due and no limit is counted.
+        """Issue consecutive plain instructions and branches, while no late write is due and no limit is counted.
 
-        Returns whether any issued. A special version of `rules.cycle` and `rules.flow.branch` for such instructions.
+        Returns whether any issued. It is a fast path of `rules.cycle` and `rules.flow.branch` for such instructions.
         """
         start = cycle = self.cycle
         if self.watch_at + self.stalled <= limit:
@@ -318,7 +318,7 @@ class CoreMachine(CoreState):
         return bool(stat & mask) if sleeping else bool(stat & mask) == bool(level)
 
     def _stall(self, limit: int) -> bool:
-        """Advance over stalled cycles to the next one in which something lands; return False if nothing ever will."""
+        """Skip stalled cycles up to the next one in which a write or event lands; return False if none ever will."""
         assert self.wait is not None
         counting = self.options.count_waits and not self.wait[2]
         if not self.count and not counting:
@@ -342,9 +342,9 @@ class CoreMachine(CoreState):
         self.units.parse_ring()
 
     def feed(self, words: Sequence[int]) -> None:
-        """Append packets to the macroblock ring the way the host does, at a place of the core's own choice.
+        """Append packets to the macroblock ring as the host does, at an address chosen here.
 
-        For a ring whose place the host has set, write `memory` and READ_AVAIL instead.
+        For a ring whose address the host has set, write `memory` and READ_AVAIL instead.
         """
         ring = self.ring
         if not ring.size:

@@ -1,4 +1,4 @@
-"""Instruction words to functions: what the core executes, and what an instruction reads and writes.
+"""Instruction words to functions: the code that the core executes, and the registers an instruction reads and writes.
 
 Every word is traced with its own field values, so that register numbers and immediates are constants of the generated
 function; equal words share it.
@@ -37,7 +37,7 @@ class _WordBinder:
 
 @dataclass(frozen=True)
 class Footprint:
-    """Registers an instruction touches: read, written at once, and written later as (register, latency)."""
+    """Registers that an instruction accesses: read, written at once, and written later as (register, latency)."""
 
     reads: frozenset[Register]
     direct: frozenset[Register]
@@ -50,10 +50,10 @@ class CoreOp:
     """A decoded instruction.
 
     `guard`: predicate number or -1; `relative`: (predicate, negated, distance) of the VP2 slot or None; `run(state,
-    lanes, params)` applies it; `predicates`, `kept`: masks of $p and $r registers it writes at once; `registers`: those
-    $r registers. `plain`: 0 if it does anything but compute, load from and store to D[] and write registers, or uses
-    the relative slot; else 1 if it writes predicates, else 2. `clocked`: a plain one that looks at the core's state or
-    writes late. `jump`: the target of a plain `bra`, -1 for other instructions.
+    lanes, params)` executes it; `predicates`, `kept`: masks of $p and $r registers it writes at once; `registers`:
+    those $r registers. `plain`: 0 if it does anything but compute, load from and store to D[] and write registers, or
+    uses the relative slot; else 1 if it writes predicates, else 2. `clocked`: a plain one that reads the core's state
+    or writes late. `jump`: the target of a plain `bra`, -1 for other instructions.
     """
 
     instruction: Instruction
@@ -149,5 +149,5 @@ def _plainness(trace: Trace, relative: object, predicates: int) -> tuple[int, in
 
 
 def _asks_machine(trace: Trace) -> bool:
-    """Return true if some value comes from the machine."""
+    """Return true if any value comes from the machine."""
     return any(v.op == "machine" for v in trace.values())

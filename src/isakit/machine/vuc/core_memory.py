@@ -1,4 +1,4 @@
-"""Memories of the core and the memory its rings and surfaces lie in.
+"""Memories of the core, and the host memory for its rings and surfaces.
 
 Source: [vuc] 13.
 """
@@ -11,7 +11,10 @@ D_CELLS, PWT_BYTES, VP_BYTES, MVSI_CELLS, MVSO_CELLS = 0x800, 0x200, 0x400, 0x10
 
 
 class HostMemory:
-    """Byte-addressed memory outside of the core, made of pages that appear when they are written; reads give 0."""
+    """Byte-addressed memory outside of the core, made of pages allocated on the first write.
+
+    Unwritten bytes read as 0.
+    """
 
     PAGE = 0x1000
 
@@ -30,7 +33,7 @@ class HostMemory:
         return bytes(out)
 
     def write(self, address: int, data: bytes) -> None:
-        """Put bytes at `address`."""
+        """Write bytes at `address`."""
         done = 0
         while done < len(data):
             page, at = divmod(address + done, self.PAGE)

@@ -1,4 +1,4 @@
-"""The state of a core, and what its parts ask it to do: registers, code, counters, writes that land later.
+"""The state of a core, and the actions its parts request: registers, code, counters, writes that land later.
 
 `machine.vuc.core.CoreMachine` adds the parts that are made with a core (special and host registers, units) and runs it.
 Source: [vuc] 7, 8, 11.
@@ -24,9 +24,9 @@ from isakit.machine.vuc.vpring import VpRing
 
 NO_WATCHDOG = 0xFFFF
 H264_MODE = 3
-"""The value of $parm that stands for H.264."""
+"""The value of $parm that selects H.264."""
 WATCHDOG_BIT = 12
-"""The bit of $stat that says that the watchdog has barked."""
+"""The bit of $stat that records that the watchdog has fired."""
 
 
 def _ignore(name: str) -> None:
@@ -83,7 +83,7 @@ class CoreState(CoreRecord):
         self.raise_interrupt(f"VPRING_{name}_HALT")
 
     def note(self, kind: str, text: str) -> None:
-        """Remember something odd; at most 1000 notes are kept."""
+        """Record a diagnostic; at most 1000 are kept."""
         if len(self.diagnostics) < 1000:
             self.diagnostics.append((self.cycle, self.pc, kind, text))
 
@@ -96,33 +96,33 @@ class CoreState(CoreRecord):
         self._ops[address] = None
 
     def start(self) -> None:
-        """Begin execution at address 0. Registers, call stack and pending writes stay as they are."""
+        """Begin execution at address 0. Registers, call stack and pending writes keep their values."""
         self.halted = False
         self.pc, self.npc = 0, 1
         self.wait = None
 
     def halt(self) -> None:
-        """Stop; `start` begins anew."""
+        """Stop; `start` starts again."""
         self.halted = True
 
     @property
     def idle(self) -> bool:
-        """Halted or asleep."""
+        """True if halted or asleep."""
         return self.halted or (self.wait is not None and self.wait[2])
 
     @property
     def waiting(self) -> bool:
-        """Stalled in sleep, wstc or wsts."""
+        """True if stalled in sleep, wstc or wsts."""
         return self.wait is not None
 
     @property
     def pending(self) -> list[QueueEntry]:
-        """Writes and events that have not landed yet, in the order they will."""
+        """Writes and events that have not landed yet, in the order in which they will."""
         return [e for e in reversed(self.queue[: self.count]) if e.kind != QueueKind.DEAD]
 
     @property
     def mb_available(self) -> bool:
-        """$stat bit 10."""
+        """Bit 10 of $stat: a macroblock is available."""
         return bool(self.ring.ready)
 
     # --- counters -----------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ class CoreState(CoreRecord):
 
     @property
     def icnt(self) -> int:
-        """$icnt."""
+        """The value of $icnt."""
         return (self.issued - self.icnt_base) & 0xFFFF
 
     def set_icnt(self, value: int) -> None:
@@ -155,7 +155,7 @@ class CoreState(CoreRecord):
             self.watch_at = self.issued + (ahead or 0x10000)
 
     def watchdog(self, cycles: int = 1) -> None:
-        """Schedule the watchdog's bark in `cycles`, as its count of issued instructions is reached."""
+        """Schedule the watchdog in `cycles` cycles, when its count of issued instructions is reached."""
         self.watch_at += 0x10000
         self.later(cycles, self._bark, "watchdog")
 
@@ -167,20 +167,20 @@ class CoreState(CoreRecord):
 
     # --- predicates ---------------------------------------------------------------------------------------------------
     def set_predicates(self, value: int, mask: int) -> None:
-        """Set the predicates in `mask` from the bits of `value`; $p1 and $p15 keep their meaning."""
+        """Set the predicates in `mask` from the bits of `value`; $p1 and $p15 keep their invariants."""
         self.rules.set_predicates(self, value, 0xFFFF & ~mask)
 
     def predicates(self) -> int:
-        """Return all predicates, one bit each, as forwarded readers see them."""
+        """Return all predicates, one bit each, as readers with forwarding see them."""
         return sum(bit << n for n, bit in enumerate(self.pred))
 
     def predicates_seen(self) -> int:
-        """Return $pred: without what the previous instruction wrote."""
+        """Return $pred: without the predicates that the previous instruction wrote."""
         return self.rules.predicates(self)
 
     # --- writes that land later ---------------------------------------------------------------------------------------
     def later(self, cycles: int, action: Callable[[], None], name: str = "") -> QueueEntry:
-        """Schedule an action whose effect is visible `cycles` after the current cycle; `name` is shown to people."""
+        """Schedule an action whose effect is visible `cycles` after the current cycle; `name` is for display."""
         visible = self.cycle + cycles
         self.rules.enter(self, visible, visible, QueueKind.EVENT, name, action, self.pc)
         return next(e for e in self.queue if e.serial == self.serial)

@@ -14,7 +14,7 @@ from isakit.sem.trace import Attributes
 
 
 class StateView:
-    """The state as the functions of instructions see it."""
+    """The state as the functions of instructions access it."""
 
     def __init__(self, core: CoreState, sr: SpecialRegisters) -> None:
         self.core, self.sr = core, sr
@@ -64,7 +64,7 @@ class StateView:
         return address % size
 
     def machine(self, name: str, args: Sequence[int], attrs: Attributes, lanes: object) -> int:
-        """Return values without side effects: `peek` a special register, `submbtype`."""
+        """Return machine values without side effects: `peek` a special register, `submbtype`."""
         return _VALUES[name](self, args)
 
     def trap(self, kind: str, lanes_mask: object) -> None:

@@ -70,7 +70,7 @@ class Macroblock(MacroblockState):
 
 
 def dynamic_flags(mb: MacroblockState, spidx: int) -> int:
-    """Return $mbflags without the bits about the next macroblock."""
+    """Return $mbflags, except for the bits about the next macroblock."""
     p = spidx >> 2 & 3
     mode = partition_modes(mb.type, mb.sub_types)[p]
     direct = direct_partitions(mb.type, mb.sub_types)
@@ -83,11 +83,11 @@ def dynamic_flags(mb: MacroblockState, spidx: int) -> int:
 
 @dataclass
 class Input:
-    """One macroblock parsed from the ring, still in the packets' terms.
+    """One macroblock parsed from the ring, in the encoding of the packets.
 
-    `header`: payload words of the header packet; `vectors`: payload words of the motion vector packet or None;
-    `coded`: the coded block pattern words; `residual`: payload words of coefficient and sample packets; `weights`:
-    (index, word) writes of prediction weight packets before it.
+    `header`: payload words of the header packet; `vectors`: payload words of the motion vector packet or None; `coded`:
+    the coded block pattern words; `residual`: payload words of coefficient and sample packets; `weights`: (index, word)
+    writes of prediction weight packets before it.
     """
 
     header: tuple[int, ...] = ()

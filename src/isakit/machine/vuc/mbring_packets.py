@@ -1,7 +1,7 @@
-"""Packets of the macroblock ring from what they mean: what a bitstream parser in front of the core would write.
+"""Encoders for packets of the macroblock ring, as a bitstream parser in front of the core would write them.
 
-Every function gives 32-bit words; a macroblock is its packets in the order of `macroblock`. Source: [vuc] 14 "MBRING";
-which parts are inferred is said where they are built.
+Every function returns 32-bit words; a macroblock is its packets in the order of `macroblock`. Source: [vuc] 14
+"MBRING"; inferred parts are marked where they are built.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DENOMINATORS = 0x80
 
 
 def packet(kind: int, payload: Sequence[int], count: int | None = None) -> list[int]:
-    """Return the header word and payload; `count` where it is not the number of payload words."""
+    """Return the header word and payload; `count` if it is not the number of payload words."""
     return [kind << 24 | (len(payload) if count is None else count), *payload]
 
 
@@ -69,7 +69,7 @@ def header_packet(
 
 
 def coded_packet(mask: int, vp2: bool) -> list[int]:
-    """Return the packet that ends a macroblock that is not skipped: which blocks have coefficients."""
+    """Return the packet that ends a macroblock that is not skipped: the mask of blocks with coefficients."""
     return packet(VP2_CODED if vp2 else CODED, [mask])
 
 
@@ -77,8 +77,8 @@ def coded_packet(mask: int, vp2: bool) -> list[int]:
 class PredictionWeight:
     """Explicit weighted prediction by one reference picture, as in a slice header's pred_weight_table.
 
-    Weights and offsets are signed 8-bit numbers: `luma` is (weight, offset) and `chroma` that of Cb and of Cr; None
-    where the flag is 0 and the default counts. Source: [h264] 7.4.3.2.
+    Weights and offsets are signed 8-bit numbers: `luma` is (weight, offset), `chroma` those of Cb and of Cr; None if
+    the flag is 0 and the default applies. Source: [h264] 7.4.3.2.
     """
 
     luma: tuple[int, int] | None = None
@@ -95,8 +95,8 @@ def weights_packet(
 ) -> list[int]:
     """Return the packet of a slice's prediction weights, before its first macroblock.
 
-    The logarithms of the denominators are 0 to 7, a list has up to 32 entries. What counts for a flag of 0 is written
-    too: weight 2**log2 and offset 0. Raises LaunchError for numbers that do not fit.
+    The logarithms of the denominators are 0 to 7, a list has up to 32 entries. The defaults for a flag of 0 are
+    written, too: weight 2**log2 and offset 0. Raises LaunchError for numbers that do not fit.
     """
     _within("a denominator", 0, 7, luma_log2, chroma_log2)
     writes = [(DENOMINATORS, chroma_log2 | luma_log2 << 3)]
@@ -118,8 +118,8 @@ def coefficients_packet(blocks: Sequence[Sequence[int]], vp2: bool) -> list[int]
     """Return the packet of the coefficients of the blocks that have any, in raster order inside a block, 16-bit signed.
 
     VP3 and VP4 compress them: a mask of chunks of four for every 64 coefficients, the size of each coefficient of a
-    chunk, and its bytes; the end is padded to a word. Several blocks follow each other without padding, smaller blocks
-    share a mask [inferred]. Raises LaunchError for numbers that do not fit.
+    chunk, and its bytes; the end is padded to a word. Blocks are not separated by padding; smaller blocks share a mask
+    [inferred]. Raises LaunchError for numbers that do not fit.
     """
     values = [v for block in blocks for v in block]
     _within("a coefficient", -0x8000, 0x7FFF, *values)
@@ -218,7 +218,7 @@ def mpeg_header_packet(
     """Return a type 0 packet of an MPEG-1 or MPEG-2 macroblock; flags are named as in its macroblock_type.
 
     `motion_type`: field, frame, 16x8 or dual_prime; `quantiser`: quantiser_scale_code, 0 to 31. Raises LaunchError for
-    what does not fit.
+    numbers that do not fit.
     """
     if motion_type not in MOTION_TYPES:
         raise LaunchError(f"motion type {motion_type!r}: there are {', '.join(MOTION_TYPES)}")

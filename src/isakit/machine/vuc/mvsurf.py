@@ -33,7 +33,8 @@ def unpack_macroblock(words: list[int]) -> list[int]:
 
 
 _DIVISION_MASK = {0: 0, 1: 2, 2: 1, 3: 3}
-"""Partitioning code (0 whole, 1 16x8, 2 8x16, 3 8x8) -> which bits of a block number its partition number keeps."""
+"""Partitioning code (0 whole, 1 16x8, 2 8x16, 3 8x8) -> mask of the bits of a block number that form its partition
+number."""
 
 
 class SurfaceOutput:
@@ -51,7 +52,7 @@ class SurfaceOutput:
     def store(self, address: int, value: int) -> None:
         """Store to MVSO[].
 
-        The cells +2 (RPI) exist once per partition, +4 (flags) and +5 (partitioning) once; the rest of the number is
+        The cells +2 (RPI) exist once per partition, +4 (flags) and +5 (partitioning) once; the other address bits are
         ignored.
         """
         self.cells[address & ~0x18 if address & 7 == 2 else address] = value  # one RPI per partition

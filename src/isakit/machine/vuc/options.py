@@ -17,9 +17,9 @@ Cycles = Annotated[int, range(1 << 16)]
 class Options(Settings):
     """Settings of a core; the defaults are the decisions of [vuc].
 
-    Flow: `return_offset` instructions after a call lies the return address. `full_stack`: a push on eight entries
-    faults, or drops the oldest entry. `empty_stack`: a pop of nothing faults, or gives 0. `signed_relative`: the VP2
-    relative target is read as -32..31 instead of 0..63.
+    Flow: `return_offset`: distance from a call to the return address, in instructions. `full_stack`: a push on eight
+    entries faults, or drops the oldest entry. `empty_stack`: a pop of nothing faults, or gives 0. `signed_relative`:
+    the VP2 relative target is read as -32..31 instead of 0..63.
 
     Units: `mbiread_latency` cycles after which the macroblock registers change, `mbinext_latency` until $stat and
     $mbflags follow, `mvsread_cycles` until MVSI[] is filled, `mvswrite_gather` and `mvswrite_cycles` of a write,
@@ -29,14 +29,14 @@ class Options(Settings):
     the watchdog fires.
 
     Memory: `out_of_range` addresses wrap to the size of their space, or fault. `signed_weights` sign-extends PWT[].
-    `vp_words` says which VP[] addresses take 16 bits. `rpi_list_stride` cells lie between the RPI tables of the lists.
+    `vp_words`: the VP[] addresses that take 16 bits. `rpi_list_stride` cells lie between the RPI tables of the lists.
     `first_read_looks_up`: the first mbiread after a reset sets $rpil0 and $rpil1 too (an early note says it does not).
-    `b6` gives the values loads of B6[] return; other addresses and all of B7[] read 0.
+    `b6` has the values of loads from B6[]; other addresses and all of B7[] read 0.
 
     Registers: `writable` are special registers whose R/W column is in doubt and that take writes. `intra_ref` is the
     reference index of intra macroblocks. `unknown_ops`: unko21 and the like raise NotModelled, or do nothing.
 
-    Host: `interrupt_acknowledge` says how INTR bits are cleared.
+    Host: `interrupt_acknowledge`: how INTR bits are cleared.
     """
 
     return_offset: Annotated[int, range(1 << 16)] = 2

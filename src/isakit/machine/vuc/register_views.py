@@ -1,6 +1,6 @@
-"""The registers and D[] of a core as its user writes them: every write leaves a state the core can be in.
+"""The registers and D[] of a core as its user writes them: every write leaves a valid state.
 
-The rules work on plain lists, which know nothing of each other: $p1 is the opposite of $p0, $r0 is 0, and a register
+The rules work on plain lists, which do not enforce invariants: $p1 is the opposite of $p0, $r0 is 0, and a register
 holds 16 bits.
 """
 
@@ -15,14 +15,14 @@ from isakit.errors import LaunchError
 class RegisterView(MutableSequence[int]):
     """A fixed-length array of numbers of a fixed width.
 
-    Negative numbers become the two's complement. Raises LaunchError for a number that does not fit, and for slices
-    that would change the length.
+    Negative numbers become the two's complement. Raises LaunchError for a number that does not fit, and for slices that
+    would change the length.
 
     Args:
-        name: what an error calls it.
+        name: its name in errors.
         stored: the numbers, as the rules see them.
         width: bits of each.
-        settle: called after a write, to restore what the numbers always are.
+        settle: called after a write, to restore invariants.
     """
 
     __slots__ = ("_name", "_settle", "_stored", "_width")
@@ -85,11 +85,11 @@ class RegisterView(MutableSequence[int]):
         raise LaunchError(f"{self._name} always has {len(self)} elements")
 
     def insert(self, index: int, value: int) -> None:
-        """Raise LaunchError: the core has as many registers as it has."""
+        """Raise LaunchError: the number of registers is fixed."""
         raise LaunchError(f"{self._name} always has {len(self)} elements")
 
     def copy(self) -> list[int]:
-        """Return the numbers as a list of their own."""
+        """Return the numbers as a new list."""
         return self._stored[:]
 
     def __repr__(self) -> str:

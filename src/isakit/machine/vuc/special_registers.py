@@ -1,4 +1,4 @@
-"""Special registers as the host, instructions and people reach them; `rules.specials` says what most of them do.
+"""Special registers as the host, instructions and users access them; `rules.specials` defines most of their behaviour.
 
 Source: [vuc] 9, 10, 11.
 """
@@ -54,12 +54,12 @@ class SpecialRegisters:
 
     @property
     def plain(self) -> list[int]:
-        """Those that are storage, by number."""
+        """The numbers of those that are plain storage."""
         return self.core.plain
 
     @property
     def stack(self) -> list[int]:
-        """The call stack, a copy; the top is the last."""
+        """A copy of the call stack; the top is the last element."""
         return self.core.calls[: self.core.depth]
 
     def number(self, key: int | str) -> int:
@@ -106,7 +106,7 @@ class SpecialRegisters:
         return out | (1 << MB_BIT if core.mb_available else 0)
 
     def read(self, n: int) -> int:
-        """Read by an instruction."""
+        """Return the value that an instruction reads, with its side effects."""
         if n == CSTOP:
             return self.core.rules.pop_call(self.core)
         value = self.peek(n)
@@ -118,14 +118,14 @@ class SpecialRegisters:
 
     # --- writes -----------------------------------------------------------------------------------------------------
     def refused(self, n: int, value: int) -> bool:
-        """Return true if a register takes no writes of instructions; notes one that comes."""
+        """Return true if a register accepts no writes by instructions; record an attempted one."""
         no = n in self.read_only or n not in self.named
         if no:
             self.core.note("READ_ONLY_REGISTER", f"write of {value:#x} to $sr{n} ignored")
         return no
 
     def write_outside(self, n: int, value: int) -> None:
-        """Make a write by an instruction take effect on a register that is more than storage in the core."""
+        """Apply a write by an instruction to a register that is more than storage in the core."""
         if n == V2H:
             self.plain[V2H] = value
             self.core.raise_interrupt("V2H")

@@ -1,4 +1,4 @@
-"""The requests of instructions to the machine: flow control, waiting, and the units around the core.
+"""The requests of instructions to the machine: flow control, stalls, and the units around the core.
 
 Source: [vuc] 7, 8, 14.
 """
@@ -20,7 +20,7 @@ from isakit.sem.trace import Attributes
 SLEEP_MASK = 0x0C00
 
 Action = Callable[[Any, tuple[int, ...], Mapping[str, Any]], None]
-"""(units, operands, static facts)."""
+"""(units, operands, static attributes)."""
 
 
 class Units:
@@ -64,7 +64,7 @@ class Units:
         return not self.core.vp2 and self.core.parm & 7 in (0, 1)
 
     def parse_ring(self) -> None:
-        """Take packets out of the macroblock ring."""
+        """Process the packets in the macroblock ring."""
         core = self.core
         if not core.vp2 and core.parm & 7 not in (0, 1, H264_MODE):
             raise NotModelled(

@@ -1,8 +1,8 @@
 """VP[] and the rings of VP2.
 
-Nothing public says how VP[] is laid out or what the records look like. The convention here: four buffers of 0x100
-bytes (DEBLOCK 0 and 1, CTRL 0 and 1); a trigger appends the bytes that were stored in the buffer since its last flush,
-from its start to the last one, to the ring. Source: [vuc] 10, 14 "VPRING".
+No public source describes the layout of VP[] or of the records. The convention here: four buffers of 0x100 bytes
+(DEBLOCK 0 and 1, CTRL 0 and 1); a trigger appends the bytes that were stored in the buffer since its last flush, from
+its start to the last one, to the ring. Source: [vuc] 10, 14 "VPRING".
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class VpRing:
         self.enable = 0
 
     def store(self, address: int, value: int, count: int) -> None:
-        """Put `count` little-endian bytes at `address`."""
+        """Store `count` little-endian bytes at `address`."""
         for k in range(count):
             at = (address + k) % VP_BYTES
             self.data[at] = value >> 8 * k & 0xFF
@@ -82,7 +82,7 @@ class VpRing:
 
     @staticmethod
     def _room(ring: OutputRing) -> int:
-        """Return bytes that may be written before the halt position; without a size the ring is unlimited."""
+        """Return how many bytes may be written before the halt position; without a size the ring is unlimited."""
         if not ring.size:
             return 1 << 32
         return (ring.halt - ring.position - 1) % ring.size + 1 if ring.halt != ring.position else ring.size

@@ -53,7 +53,7 @@ class VucTarget(Target):
         return vuc.registers
 
     def register(self, name: str) -> RegisterRef:
-        """Return also special registers by their own names."""
+        """Return a register by name; special registers have their own names."""
         special = self.core.sr.names.get(name.removeprefix("$"))
         return RegisterRef("sr", special) if special is not None else super().register(name)
 
@@ -152,4 +152,4 @@ class VucTarget(Target):
 
 
 _SLICE = 1 << 20
-"""Cycles between two looks at an interrupt from the keyboard in a run without a limit."""
+"""Cycles between two checks for a keyboard interrupt in a run without a limit."""

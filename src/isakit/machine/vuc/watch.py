@@ -1,7 +1,7 @@
-"""Watching a core cycle by cycle: what issued, what landed, and which hazards there were.
+"""Watching a core cycle by cycle: the instruction that issued, the writes that landed, and the hazards.
 
-Works from the outside: it looks at the instruction about to issue and at the core's queue, lets one cycle pass, and
-looks again. None of it runs while nothing is watched.
+Works from the outside: it examines the instruction about to issue and the core's queue, runs one cycle, and examines
+them again. Nothing of it runs unless a core is watched.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MACROBLOCK = frozenset(range(16, 32))
 class Hazard(IntFlag):
     """The effects of missing interlocks in a cycle.
 
-    OLD: an instruction read a register that has a write under way, and got the old value. ABORTED: a long operation,
+    OLD: an instruction read a register with a write in flight, and got the old value. ABORTED: a long operation,
     mvsread or mvswrite was started while an older one ran, whose result is lost. LATE: an instruction wrote a register
     that an older write will overwrite when it lands. LOST: a write landed together with one of a later instruction,
     which won.
@@ -36,7 +36,7 @@ class Hazard(IntFlag):
 
 @dataclass(frozen=True)
 class Landing:
-    """A write that became visible: register, value and the address of the instruction it comes from."""
+    """A write that became visible: register, value and the address of its instruction."""
 
     register: str
     value: int
@@ -108,7 +108,7 @@ class Watch:
         self._predicates_from = (-2, 0)  # cycle and address of the last instruction that wrote predicates
 
     def step(self) -> Cycle:
-        """Advance by one cycle and return what happened in it. Raises what the core raises."""
+        """Advance by one cycle and return its record. Raises what the core raises."""
         core = self.core
         number, pc = core.cycle, core.pc
         stalled = core.waiting and not core.would_wake()
@@ -173,7 +173,7 @@ class Watch:
 
 
 def _waits_for(e: QueueEntry, reads: frozenset[Register]) -> set[Register]:
-    """Return the registers of `reads` whose value an entry under way will change."""
+    """Return the registers of `reads` whose value an entry in flight will change."""
     kind, index = e.kind, e.index
     specials = {n for f, n in reads if f == "sr"}
     if kind == QueueKind.REGISTER:

@@ -1,1 +1,1 @@
-"""Analyses of a kernel before code is made: control flow, liveness, uniform registers, NaNs."""
+"""Analyses of a kernel before code generation: control flow, liveness, uniform registers, NaNs."""

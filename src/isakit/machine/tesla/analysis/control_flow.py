@@ -35,10 +35,10 @@ OUTPUTS = 128
 class Flow:
     """All instructions reachable from the entry, by address, and their successors.
 
-    `leaders` start a block; `resumable` are the addresses a warp may be told to continue at: pushed targets, the way
-    not taken of divergent branches, what follows barriers, calls and served instructions. `results` are registers that
-    are read when the program has ended. With indirect branches, which can go anywhere, it is all instructions of the
-    code, and nothing is known of what follows them.
+    `leaders` start a block; `resumable` are the addresses at which a warp may resume: pushed targets, the path not
+    taken of divergent branches, the instructions after barriers, calls and served instructions. `results` are registers
+    that are read when the program has ended. With indirect branches, which can go anywhere, it has all instructions of
+    the code, and their successors are unknown.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Flow:
 
     @cached_property
     def looping(self) -> frozenset[int]:
-        """Addresses inside of loops, as far as jumps back tell: where more code for less time pays."""
+        """Addresses inside of loops, as far as backward jumps tell: where faster but larger code pays."""
         out = set[int]()
         first = self.order[-1] + 1
         for pc in reversed(self.order):
@@ -112,7 +112,7 @@ class Flow:
         return step
 
     def _parks(self, step: Step) -> frozenset[int]:
-        """Return where lanes go on by the entry that the instruction pushes: see `rules.stack`."""
+        """Return the addresses at which lanes continue through the entry an instruction pushes: see `rules.stack`."""
         following, target = step.op.following, step.target
         if step.control == "call":
             return frozenset({following})
@@ -190,12 +190,12 @@ class Flow:
     def live(self) -> dict[int, frozenset[RegisterKey]]:
         """Registers that may still be read, before each instruction, for any lane.
 
-        Where compiled code stops and the reference machine goes on, any of them may be read.
+        Where compiled code stops and the reference machine continues, any of them may be read.
         """
         return self._liveness.live
 
     def after(self, s: Step) -> list[int]:
-        """Return where a lane may go on after an instruction, by itself or because the stack says so."""
+        """Return the addresses at which a lane may continue after an instruction, by itself or through the stack."""
         return [*s.successors, *(self.waiting[s.pc] | s.parks if s.transfers else ())]
 
     def parked(self, pc: int) -> frozenset[RegisterKey]:
@@ -212,7 +212,7 @@ class Flow:
 
     @cached_property
     def places(self) -> set[RegisterKey]:
-        """Every register the kernel names."""
+        """All registers the kernel names."""
         out: set[RegisterKey] = set()
         for s in self.steps.values():
             out |= s.reads | s.writes
@@ -220,7 +220,7 @@ class Flow:
 
     @property
     def restarts(self) -> set[int]:
-        """The addresses at which warps go on that waited at a barrier or for the host, which may end a path."""
+        """The addresses at which warps that waited at a barrier or for the host resume, which may end a path."""
         if self.has_served:
             return self.resumable & self.steps.keys()
         behind = {s.op.following for s in self.steps.values() if s.control == "bar"}
@@ -228,7 +228,7 @@ class Flow:
 
     @cached_property
     def has_quads(self) -> bool:
-        """True if registers of lanes that are not active can be seen: by their quads, or in the results."""
+        """True if registers of inactive lanes are observable: by their quads, or in the results."""
         return bool(self.results) or any(
             n.attr[0] == "quad" or (n.attr[0] == "tex" and dict(n.attr[1])["quads"])
             for s in self.steps.values()
@@ -238,7 +238,7 @@ class Flow:
 
     @cached_property
     def has_barriers(self) -> bool:
-        """True if warps may wait for each other."""
+        """True if warps may wait for others at barriers."""
         return any(s.control == "bar" for s in self.steps.values())
 
     @cached_property
@@ -258,17 +258,17 @@ class Flow:
 
     @cached_property
     def has_indirect(self) -> bool:
-        """True if a branch goes where the data say."""
+        """True if there is an indirect branch."""
         return any(s.control == "bra_indirect" for s in self.steps.values())
 
     def may_wait(self, step: Step, target: int) -> bool:
-        """Return true if the loop that a jump back closes may turn until another warp has written something."""
+        """Return true if the loop that a backward jump closes may spin until another warp has written something."""
         inside = (s for pc, s in self.steps.items() if target <= pc <= step.pc)
         return any(s.control == "call" or (s.trace and s.trace.of_kind("load", "atomic")) for s in inside)
 
     @cached_property
     def stored(self) -> set[str]:
-        """Spaces the kernel writes to."""
+        """Spaces the kernel stores to."""
         return {e.name for s in self.steps.values() if s.trace for e in s.trace.of_kind("store", "atomic")}
 
     @cached_property
@@ -278,7 +278,7 @@ class Flow:
 
     @cached_property
     def has_loops(self) -> bool:
-        """True if the kernel jumps back somewhere."""
+        """True if the kernel has a backward jump."""
         return self.has_indirect or any(n <= s.pc for s in self.steps.values() for n in s.successors)
 
     @cached_property
@@ -298,7 +298,7 @@ class Flow:
 
     @cached_property
     def samples(self) -> tuple[Sample, ...]:
-        """The questions of the sampled instructions to the texture unit."""
+        """The queries of the sampled instructions to the texture unit."""
         return tuple(sample_of(s) for s in self.steps.values() if s.sampled)
 
     @cached_property
@@ -315,7 +315,7 @@ class Flow:
 
     @cached_property
     def outputs(self) -> int:
-        """Words of o[], from the first on, that the kernel may write."""
+        """Number of words of o[], from the first on, that the kernel may write."""
         if self.leaves or "o" in self.stored:
             return OUTPUTS
         writes = ((e, s.word) for s in self.steps.values() if s.trace is not None for e in meaning_of(s.trace).writes)
@@ -323,5 +323,5 @@ class Flow:
 
     @cached_property
     def has_atomics(self) -> bool:
-        """True if the order of blocks can be seen in results."""
+        """True if the order of blocks is observable in results."""
         return any(s.trace is not None and s.trace.of_kind("atomic") for s in self.steps.values())

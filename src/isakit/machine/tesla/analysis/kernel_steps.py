@@ -20,9 +20,9 @@ RegisterKey = tuple[str, int]
 """A register: file and number."""
 
 HOST, LOWERED = False, True
-"""The server of a request: the host for the warps that ask (`launch.host_assist`), or in compiled code."""
+"""The server of a request: the host for the warps that request it (`launch.host_assist`), or compiled code itself."""
 SAMPLED = "tex", "texel", "visible"
-"""Values that compiled code takes from the texture unit's functions, as far as there are some for the launch."""
+"""Values that compiled code gets from the texture unit's functions, if the launch has some."""
 CONTROLS = covered(
     "compiled code",
     request.REQUESTS.controls,
@@ -55,11 +55,10 @@ class Step:
     """One instruction of the kernel.
 
     `trace` is its meaning (None when it cannot be executed: reaching it stops the warp), `word` its bits, `target` the
-    address of a direct control transfer, `control` the name of its control action. The host executes a `served` one; a
-    `sampled` one only for warps whose question the texture unit's compiled functions do not answer.
-    `once`: executing it a second time could be noticed. `leaves`: the lanes that execute it do not go on after it.
-    `parks`: where lanes may be told to go on by an entry that it
-    pushes.
+    address of a direct control transfer, `control` the name of its control action. The host executes a `served` one,
+    and a `sampled` one only for warps whose query the texture unit's compiled functions cannot answer. `once`:
+    executing it a second time would be observable. `leaves`: the lanes that execute it do not continue after it.
+    `parks`: the addresses at which lanes may continue through an entry that it pushes.
     """
 
     op: Op
@@ -84,24 +83,24 @@ class Step:
 
     @property
     def transfers(self) -> bool:
-        """The stack may say who goes on."""
+        """True if the stack may decide which lanes continue."""
         return self.op.join or self.op.exit or self.leaves or self.control == "quadpop"
 
     def asks(self, name: str) -> bool:
-        """Return true if it asks for a value of the machine."""
+        """Return true if it needs a value of the machine."""
         return self.trace is not None and any(n.attr[0] == name for n in meaning_of(self.trace).machine)
 
     @property
     def conditional(self) -> bool:
-        """Only some lanes may execute it."""
+        """True if it may be executed by some lanes only."""
         return self.guard is not None or self.op.never
 
 
 @dataclass(frozen=True)
 class StepMeaning:
-    """The facts of a trace that `Step` needs; many instructions share them.
+    """The properties of a trace that `Step` needs; many instructions share them.
 
-    `plain`: memory accesses of known spaces and values of the machine that are known, no trap; `once`: as in `Step`.
+    `plain`: only accesses to known spaces and known machine values, no trap; `once`: as in `Step`.
     """
 
     reads: tuple[Value, ...]
@@ -114,7 +113,7 @@ class StepMeaning:
 
 @cache
 def meaning_of(trace: Trace) -> StepMeaning:
-    """Return the facts of a trace; made once for each."""
+    """Return the properties of a trace, cached for each."""
     nodes = trace.values()
     machine = tuple(n for n in nodes if n.op == "machine")
     memory = trace.of_kind("load", "store", "atomic")
@@ -133,7 +132,7 @@ _guards: dict[tuple[Form, int], Value | None] = {}
 
 
 def guard_of(form: Form, word: int) -> Value | None:
-    """Return the condition of an instruction, None if it always holds; made once for equal static bits."""
+    """Return the condition of an instruction, None if it always executes; cached for equal static bits."""
     part = form.parts.get("guard")
     key = form, 0 if part is None else static_word(part, word)
     if key not in _guards:
@@ -150,17 +149,17 @@ def registers_read(value: Value) -> tuple[Value, ...]:
 
 
 def is_lowered(n: Value, word: int) -> bool:
-    """Return true if compiled code has a machine value: inputs of fragments only at addresses that are uniform."""
+    """Return true if compiled code computes a machine value: inputs of fragments only at uniform addresses."""
     return VALUES[n.attr[0]] is LOWERED or (n.attr[0] == "interp" and fixed_number(n.args[0], word) is not None)
 
 
 def is_sampled(n: Value) -> bool:
-    """Return true if a value comes from the texture unit, which compiled functions may stand for."""
+    """Return true if a value comes from the texture unit, for which compiled functions may be substituted."""
     return n.attr[0] in SAMPLED and (n.attr[0] != "tex" or all(a.uniform for a in n.args[:5]))
 
 
 class Sample(NamedTuple):
-    """A question to the texture unit, at an address: texture, sampler, texel offsets, number of sources, facts."""
+    """A query to the texture unit, at an address: texture, sampler, texel offsets, number of sources, options."""
 
     pc: int
     texture: int
@@ -174,7 +173,7 @@ class Sample(NamedTuple):
 
 
 def sample_of(step: Step) -> Sample:
-    """Return the question that a sampled instruction asks the texture unit."""
+    """Return the query of a sampled instruction to the texture unit."""
     assert step.trace is not None
     n = next(n for n in meaning_of(step.trace).machine if n.attr[0] == "tex")
     facts = dict(n.attr[1])
@@ -185,7 +184,7 @@ def sample_of(step: Step) -> Sample:
 
 
 def fixed_number(v: Value, word: int) -> int | None:
-    """Return the number a value is in an instruction word if it depends on nothing else; $a0 is 0."""
+    """Return the constant that a value is, given the instruction word, else None; $a0 is 0."""
     if v.uniform:
         return uniform_number(v, word)
     if v.op == "read":

@@ -1,4 +1,4 @@
-"""Facts about a kernel, kept on disk: finding them takes as long as a launch, for big kernels a second."""
+"""Properties of a kernel, cached on disk: computing them takes as long as a launch, for large kernels a second."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KIND = "flows"
 
 @dataclass(frozen=True)
 class KnownFlow:
-    """Answers of a `Flow`, under the same names; `count`: its instructions, `spins`: its `spin_loops`."""
+    """The properties of a `Flow`, under the same names; `count`: its instructions, `spins`: its `spin_loops`."""
 
     count: int
     accesses: int
@@ -43,7 +43,7 @@ class KnownFlow:
 
     @classmethod
     def of(cls, flow: Flow) -> KnownFlow:
-        """Return the facts of a flow."""
+        """Return the properties of a flow."""
         return cls(
             len(flow.steps), flow.accesses, tuple(sorted(flow.stored)), tuple(spin_loops(flow)), flow.has_barriers,
             flow.has_indirect, flow.has_served, flow.needs_host, flow.samples, flow.has_atomics, flow.has_loops,
@@ -65,18 +65,18 @@ class KernelFacts:
         self._found: JsonObject = json.loads(read_object(_KIND, key) or b"{}")
 
     def get(self, name: str) -> Any:
-        """Return a fact; None if it is not known."""
+        """Return a property, None if it is not known."""
         return self._found.get(name)
 
     def set(self, name: str, value: object) -> None:
-        """Keep a fact; of two processes that do so at once one may lose its own."""
+        """Store a property; if two processes do so at once, one of the two may be lost."""
         self._found[name] = value
         write_object(_KIND, self._key, json.dumps(self._found).encode(), lasting=False)
 
 
 @lru_cache(maxsize=256)
 def facts_of(code: Code, entry: int, results: frozenset[RegisterKey], choices: Choices) -> KernelFacts:
-    """Return the facts found earlier about a kernel."""
+    """Return the cached properties of a kernel."""
     view = code.decoder.view
     parts = (
         fingerprint("tesla"), view.variant.name, view.program, code.address, code.registers, code.drop_unallocated,
@@ -90,7 +90,7 @@ on_change(facts_of.cache_clear)
 
 @lru_cache(maxsize=256)
 def known_flow(code: Code, entry: int, results: frozenset[RegisterKey], choices: Choices) -> KnownFlow:
-    """Return the facts of a kernel's flow. Raises NotCompiled."""
+    """Return the properties of a kernel's flow. Raises NotCompiled."""
     facts = facts_of(code, entry, results, choices)
     found: JsonObject | None = facts.get("flow")
     if found is None:
@@ -105,7 +105,7 @@ def known_flow(code: Code, entry: int, results: frozenset[RegisterKey], choices:
 
 
 def known_order(launch: Launch) -> WarpOrder:
-    """Return `warp_order`, without looking through a kernel if that was done before."""
+    """Return `warp_order`, without analysing a kernel again."""
     if launch.warps == 1:
         return NOT_SEEN
     facts = facts_of(launch.code, launch.entry, frozenset[RegisterKey](), launch.choices)
@@ -119,7 +119,7 @@ def known_order(launch: Launch) -> WarpOrder:
 
 
 def has_loops(launch: Launch) -> bool:
-    """Return true if the kernel jumps back somewhere. Raises NotCompiled."""
+    """Return true if the kernel has a backward jump. Raises NotCompiled."""
     return known_flow(launch.code, launch.entry, frozenset[RegisterKey](), launch.choices).has_loops
 
 

@@ -1,9 +1,9 @@
-"""By how much a register differs from one lane to the next, where all lanes are active.
+"""The difference of a register from one lane to the next, where all lanes are active.
 
-$r0 of a warp counts its threads, if the block is a row of threads or a multiple of 32 wide. What is computed from it by
-additions, shifts and products with constants has the same step from every lane to the next one; so an address often is
-known to be that of a row, or of every second word, when code is made. Numbers are taken modulo 2**32. To know that a
-step outlasts a conversion to more bits, the greatest value of a lane is known too.
+$r0 of a warp counts its threads, if the block is a row of threads or a multiple of 32 wide. Values computed from it by
+additions, shifts and products with constants have a constant step from lane to lane; so when code is generated, an
+address is often known to be that of a row, or of every second word. Numbers are taken modulo 2**32. To know whether a
+step survives a conversion to more bits, the greatest value of a lane is tracked as well.
 
 Where lanes can come from other paths (after a divergent branch, a barrier, a call) nothing is known, as in
 `uniform_registers`.
@@ -24,7 +24,7 @@ from isakit.sem.value import Value, mask, signed, uniform_number
 class Affine(NamedTuple):
     """The lower bits of a value that is affine in the lane: lane k has `first + k * step`, modulo 2**bits.
 
-    No lane has more than `most`.
+    No lane exceeds `most`.
     """
 
     step: int
@@ -32,19 +32,19 @@ class Affine(NamedTuple):
 
 
 class RegisterSteps(NamedTuple):
-    """The known steps of a register and of its lower half. None: nothing is known."""
+    """The known steps of a register and of its lower half; None for an unknown one."""
 
     whole: Affine | None
     half: Affine | None
 
 
 KnownSteps = dict[int, RegisterSteps]
-"""Facts about registers, by number."""
+"""Steps of registers, by number."""
 
 
 @dataclass(frozen=True)
 class KnownOnEntry:
-    """The facts that hold on all ways to a block that were seen so far; None: none was seen."""
+    """The steps that hold on all paths to a block seen so far; None before any was seen."""
 
     known: KnownSteps | None
 
@@ -55,9 +55,9 @@ class KnownOnEntry:
 
 
 WIDEST = 512
-"""The most threads in a row of a block."""
+"""Largest number of threads in a row of a block."""
 THREAD_NUMBERS = RegisterSteps(Affine(1, mask(32)), Affine(1, WIDEST - 1))
-"""$r0 where a warp begins."""
+"""$r0 when a warp begins."""
 ANY_OF_ALIKE = {
     "udiv", "or", "xor", "and", "lshr", "ashr", "shl", "mul", "eq", "ult", "slt", "sext", "clz", "table", "call",
 }  # fmt: skip
@@ -65,7 +65,7 @@ ANY_OF_ALIKE = {
 
 
 def has_thread_numbers_in_rows(block: tuple[int, int, int]) -> bool:
-    """Return true if $r0 of the lanes of every whole warp are numbers that follow each other."""
+    """Return true if $r0 of the lanes of every whole warp are consecutive numbers."""
     x, y, z = block
     return x <= WIDEST and (x % 32 == 0 or y == z == 1)
 
@@ -92,7 +92,7 @@ class LaneSteps:
         }
 
     def after(self, step: Step, before: KnownSteps) -> KnownSteps:
-        """Return the facts after an instruction."""
+        """Return the known steps after an instruction."""
         out = {n: r for n, r in before.items() if ("r", n) not in step.writes}
         if step.trace is None or step.conditional or step.op.dropped:
             return out
@@ -105,12 +105,12 @@ class LaneSteps:
         return out
 
     def step_of(self, step: Step, value: Value, known: KnownSteps) -> int | None:
-        """Return by how much a 32-bit value differs between lanes, as a signed number; None: not known."""
+        """Return the difference of a 32-bit value from lane to lane, as a signed number; None if it is not known."""
         found = self.affine(step, value, 32, known) if value.width >= 32 else None
         return None if found is None else signed(found.step, 32)
 
     def affine(self, step: Step, value: Value, bits: int, known: KnownSteps) -> Affine | None:
-        """Return the facts of the lower bits of a value, at most its width."""
+        """Return the lower bits of a value, at most its width, as affine in the lane, None if they are not."""
         return _Evaluation(step.word, known, self.registers).of(value, bits)
 
 
@@ -124,7 +124,7 @@ def _common(a: KnownSteps, b: KnownSteps) -> KnownSteps:
 
 
 def _either(a: Affine | None, b: Affine | None, bits: int) -> Affine | None:
-    """Return the facts that are true of both; a bound that grows is given up, so that loops come to an end."""
+    """Return the properties that hold of both; a growing bound is given up, so that loops terminate."""
     if a is None or b is None or a.step != b.step:
         return None
     return a if b.most <= a.most else Affine(a.step, mask(bits))
@@ -132,7 +132,7 @@ def _either(a: Affine | None, b: Affine | None, bits: int) -> Affine | None:
 
 @dataclass
 class _Evaluation:
-    """Values of one instruction."""
+    """Evaluates the values of one instruction."""
 
     word: int
     known: KnownSteps
@@ -187,7 +187,7 @@ class _Evaluation:
         return None if register.whole is None else _lower(register.whole, bits)
 
     def load(self, v: Value, bits: int) -> Affine | None:
-        """Return a load of s[] or c[] at one address as one value of all lanes; None for g[], which may change."""
+        """Return a load of s[] or c[] at one address as a value common to all lanes; None for g[], which may change."""
         return Affine(0, mask(bits)) if v.attr[0][0] in "sc" and self.alike(v.args[0]) else None
 
     def add(self, v: Value, bits: int) -> Affine | None:
@@ -218,7 +218,7 @@ class _Evaluation:
         return self.of(a, bits) if count.uniform and not uniform_number(count, self.word) else None
 
     def both(self, v: Value, bits: int) -> Affine | None:
-        """Return `and` with the lowest bits set is these bits of the other argument."""
+        """Return an `and` with a mask of the lowest bits as these bits of the other argument."""
         for a, b in (v.args, v.args[::-1]):
             if b.uniform:
                 kept = uniform_number(b, self.word)
@@ -262,7 +262,7 @@ class _Evaluation:
         return Affine(a.step, max(a.most, b.most))
 
     def call(self, v: Value, bits: int) -> Affine | None:
-        """Return the value of a conversion: one of an unsigned number to as many bits or more changes nothing."""
+        """Return the value of a conversion; of an unsigned number to as many bits or more it changes nothing."""
         if not widens(v):
             return None
         a = v.args[0]
@@ -279,7 +279,7 @@ def widens(v: Value) -> bool:
 
 
 def _lower(a: Affine, bits: int) -> Affine:
-    """Return the lower bits of a sum or product."""
+    """Return the lower bits of an affine value."""
     return Affine(a.step & mask(bits), min(a.most, mask(bits)))
 
 
@@ -300,4 +300,4 @@ RULES: dict[str, Rule] = {
     "shl": _Evaluation.shl,
     "zext": _Evaluation.zext,
 }
-"""Rules for operations; the lower bits of sums and products hang on the lower bits of their arguments only."""
+"""Rules for operations; the lower bits of sums and products depend only on the lower bits of their arguments."""

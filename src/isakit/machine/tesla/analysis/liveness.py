@@ -1,6 +1,6 @@
 """Waiting lanes and live registers at each instruction of a kernel.
 
-Both are solved on basic blocks with sets as the bits of Python ints: big kernels have thousands of instructions and
+Both are solved on basic blocks with sets as bits of Python ints: large kernels have thousands of instructions, and
 hundreds of addresses at which lanes may wait.
 """
 
@@ -21,7 +21,7 @@ class StepBlocks:
     """The basic blocks of a kernel.
 
     Attributes: `graph` (blocks by the addresses of their first instructions); `steps` (the instructions of each block,
-    by number); `last` (the one that decides how to go on).
+    by number); `last` (its last instruction, which determines the successors).
     """
 
     def __init__(self, entry: int, order: Sequence[int], steps: Mapping[int, Step], leaders: set[int]) -> None:
@@ -35,8 +35,8 @@ class StepBlocks:
 class KernelLiveness:
     """The solution for one kernel.
 
-    `resumable`: addresses a warp may be told to continue at; `places`: the registers the kernel names; `results`: those
-    that are read when it has ended; `inactive_lanes_are_seen`: a write ends no life, since other lanes keep the value.
+    `resumable`: addresses at which a warp may resume; `places`: the registers the kernel names; `results`: those read
+    when it has ended; `inactive_lanes_are_seen`: a write kills no register, since other lanes keep the value.
 
     Attributes: `waiting[pc]` (resumable addresses at which lanes may wait while the instruction at pc is executed),
     `live[pc]` (registers that may still be read before it, for any lane).
@@ -69,8 +69,8 @@ class KernelLiveness:
     def _solve_waiting(self) -> list[int]:
         """Return the addresses at which lanes may wait in each block.
 
-        Lanes wait on along the jumps. Where the stack says who goes on, all waiting lanes but one group wait on at that
-        group's address.
+        Lanes keep waiting along jumps. Where the stack decides which group continues, all the others keep waiting at
+        that group's address.
         """
         graph, parks = self.blocks.graph, self._parks
         waiting = [0] * len(graph)
@@ -90,8 +90,8 @@ class KernelLiveness:
     def _live(self, behind: list[int]) -> dict[int, frozenset[RegisterKey]]:
         """Return the live registers; `behind` are the addresses at which lanes may wait when a block has ended.
 
-        The lanes that the stack may tell to go on are nodes of their own, one for each set of addresses: blocks that
-        end in the same way share its edges.
+        The lanes that the stack may resume are nodes of their own, one for each set of addresses: blocks that end in
+        the same way share its edges.
         """
         blocks = self.blocks
         places = BitNumbers(self._places | self._results)

@@ -22,13 +22,13 @@ from isakit.sem.trace import Effect, Trace
 from isakit.sem.value import Value, postorder, uniform_number
 
 RAW_RESULTS = {"f32_add", "f32_mul"}
-"""Operations whose host instruction can leave the result as it is."""
+"""Operations whose host instruction may keep its NaN."""
 CANONICAL_RESULTS = {
     "f32_add", "f32_mul", "f32_mad", "f32_saturate", "f32_max", "f32_min", "f32_mov2", "f32_flush",
 }  # fmt: skip
 """Operations whose only NaN is the canonical one."""
 BLIND = CANONICAL_RESULTS | {"f32_compare"}
-"""Operations that give the same for every NaN in an operand, whatever its payload and sign."""
+"""Operations whose result is the same for every NaN operand, whatever its payload and sign."""
 SIGN = 0x80000000
 INFINITY = 0x7F800000
 
@@ -36,8 +36,8 @@ INFINITY = 0x7F800000
 class NanTracking:
     """The decisions for one kernel.
 
-    `raw` holds (pc, place) of the definitions that need not be canonical. `dirty[pc]` are the places that may be raw
-    before the instruction at pc, in active lanes or in waiting ones.
+    `raw` holds (pc, register) of the definitions that need not be canonical. `dirty[pc]` are the registers that may be
+    raw before the instruction at pc, in active lanes or in waiting ones.
     """
 
     def __init__(self, flow: Flow, registers: int) -> None:
@@ -67,7 +67,7 @@ class NanTracking:
 
     # --- what registers hold ------------------------------------------------------------------------------------
     def _places_of_bits(self) -> tuple[list[int], list[int]]:
-        """Return the places that may hold any bits before and after each instruction.
+        """Return the registers that may hold arbitrary bits before and after each instruction.
 
         The others hold results of float operations.
         """
@@ -77,13 +77,13 @@ class NanTracking:
         return before, [transfer(n, bits) for n, bits in enumerate(before)]
 
     def _solve(self, transfer: Transfer[int], start: Sequence[int]) -> list[int]:
-        """Return the facts before each instruction about the registers that are live there."""
+        """Return the solution before each instruction, restricted to the registers that are live there."""
         live = self._live
         found = solve(self._graph, lambda n, x: transfer(n, x & live[n]), start)
         return [x & alive for x, alive in zip(found, live, strict=True)]
 
     def _bits_made(self, s: Step) -> tuple[int, int]:
-        """Return the places that hold any bits after an instruction, and those that hold float results."""
+        """Return the registers that an instruction writes with arbitrary bits, and those with float results."""
         made = lost = 0
         for e in s.trace.of_kind("write") if s.trace is not None else ():
             place = self._places.mask([(e.name, uniform_number(e.args[0], s.word))])
@@ -95,7 +95,7 @@ class NanTracking:
 
     # --- who looks ----------------------------------------------------------------------------------------------
     def _looked_at(self) -> list[int]:
-        """Return the places that, as they are after each instruction, something will look at as bits."""
+        """Return the registers whose bits, as they are after each instruction, some later instruction observes."""
         reads = [self._places.mask(_bit_reads(s)) for s in self._steps]
         ends: list[int] = []
         for n, s in enumerate(self._steps):
@@ -125,7 +125,7 @@ class NanTracking:
         self.dirty = {s.pc: set(self._places.of(x)) for s, x in zip(self._steps, self._dirty, strict=True)}
 
     def _also_waiting(self, places: list[int]) -> list[int]:
-        """Return the facts before each instruction, in the lanes that execute it or in those that wait meanwhile."""
+        """Return sets of registers before each instruction, in lanes that execute it or wait meanwhile."""
         waiting = [self.flow.waiting[s.pc] for s in self._steps]
         resumed = dict.fromkeys(waiting, 0)
         for addresses in resumed:
@@ -134,7 +134,7 @@ class NanTracking:
         return [x | resumed[addresses] for x, addresses in zip(places, waiting, strict=True)]
 
     def _conflicts(self) -> set[RegisterKey]:
-        """Return the places that may be raw in some lanes while others hold bits: they could not be saved."""
+        """Return the registers that may be raw in some lanes while others hold bits: they could not be saved."""
         out = all_dirty = all_bits = 0
         for n, s in enumerate(self._steps):
             out |= self._dirty[n] & self._bits_anywhere[n]
@@ -146,12 +146,12 @@ class NanTracking:
 
     @property
     def dirty_anywhere(self) -> set[RegisterKey]:
-        """Places that may be raw where waiting lanes go on."""
+        """Registers that may be raw where waiting lanes resume."""
         return set[RegisterKey]().union(*(self.dirty[pc] for pc in self.flow.resumable if pc in self.flow.steps))
 
 
 def _overwritten(s: Step) -> set[RegisterKey]:
-    """Return places written in all executing lanes."""
+    """Return the registers written in all executing lanes."""
     if s.trace is None:
         return set()
     return {(e.name, uniform_number(e.args[0], s.word)) for e in s.trace.of_kind("write") if e.when is None}
@@ -159,7 +159,7 @@ def _overwritten(s: Step) -> set[RegisterKey]:
 
 @lru_cache(maxsize=4096)
 def _raw_result(trace: Trace) -> Effect | None:
-    """Return the one write of an instruction that computes nothing but a sum or product."""
+    """Return the one write of an instruction that only computes a sum or product, else None."""
     writes = [e for e in trace.effects if e.kind != "load"]
     if len(writes) != 1 or writes[0].kind != "write" or writes[0].name != "r" or writes[0].when is not None:
         return None
@@ -182,7 +182,7 @@ def _canonical_result(e: Effect, word: int) -> bool:
 
 
 def _bit_reads(s: Step) -> set[RegisterKey]:
-    """Return the registers whose bits the instruction looks at."""
+    """Return the registers whose bits the instruction observes."""
     if s.trace is None:
         return set(s.reads)
     reads = _looking(s.trace) if s.guard is None else _looking(s.trace) | _reads_below([s.guard])
@@ -191,7 +191,7 @@ def _bit_reads(s: Step) -> set[RegisterKey]:
 
 @lru_cache(maxsize=4096)
 def _looking(trace: Trace) -> frozenset[Value]:
-    """Return the reads of an instruction whose values reach a place where NaNs can be told apart."""
+    """Return the register reads of an instruction whose values reach an operation that can tell NaNs apart."""
     seen: set[tuple[int, bool]] = set()
     found: set[Value] = set()
     todo = [(v, True) for e in trace.effects for v in e.inputs]
@@ -219,14 +219,14 @@ def _looking(trace: Trace) -> frozenset[Value]:
 
 
 def _sign_only(v: Value) -> bool:
-    """Return true if the value is its first argument with another sign: a NaN stays one."""
+    """Return true if the value is its first argument with another sign: a NaN remains one."""
     if len(v.args) != 2 or v.args[1].op != "const":
         return False
     return (v.op, v.args[1].attr) in {("xor", SIGN), ("or", SIGN), ("and", SIGN - 1)}
 
 
 def _is_size_test(v: Value) -> bool:
-    """Return |x| < a number: the same for every NaN."""
+    """Return true for |x| < a constant, which is the same for every NaN."""
     x, limit = v.args
     return (
         x.op == "and"

@@ -1,15 +1,15 @@
-"""Accesses by which a program can tell in which order the warps of its blocks run: `rules.turns` says what for.
+"""Accesses by which a program can observe the order in which the warps of its blocks run; see `rules.turns`.
 
-Two accesses race where different warps may make them between the same two barriers, at the same place, and one of them
-writes. What is looked at: s[], atomic operations on g[], and plain accesses of g[] at an address that is the same for
-all lanes. Of the other accesses of g[] only pairs with an atomic operation or with such a store count.
+Two accesses race if different warps may make them between the same two barriers, to the same bytes, and one of them
+writes. The analysis covers s[], atomic operations on g[], and plain accesses to g[] at an address that is the same for
+all lanes. Other accesses to g[] count only in pairs with an atomic operation or with such a store.
 
 A pair is left out only by proof:
 - a block has one warp;
 - only one warp executes them (`thread_values`: guards by the number of the thread);
-- the bytes that different warps may reach are not the same: ranges of addresses, with their steps, thread by thread;
+- different warps reach different bytes: ranges of addresses, with their steps, thread by thread;
 - a barrier that all warps wait at is between them;
-- they are the same store, of the same number.
+- they are the same store, of the same value.
 """
 
 from __future__ import annotations
@@ -48,15 +48,14 @@ SHARED_BYTES = 0x4000
 LITERALS = 1
 """The bank of c[] that holds a program's own constants ([tesla] 10)."""
 MOST_WARPS = 64
-"""Warps of a block whose addresses are told apart."""
+"""Number of warps of a block whose addresses are distinguished."""
 
 
 @dataclass(frozen=True)
 class WarpOrder:
     """The influence of the order of warps on a program.
 
-    Attributes: `ordered` (whether it can tell anything), `races` (address of an access, and its
-    `InstructionEntry.races`).
+    Attributes: `ordered` (whether it is observable), `races` (address of an access, and its `InstructionEntry.races`).
     """
 
     ordered: bool = False
@@ -67,7 +66,7 @@ NOT_SEEN = WarpOrder()
 
 
 def warp_order(launch: Launch) -> WarpOrder:
-    """Return the instructions by which the program of a launch can tell the order of warps."""
+    """Return the instructions by which the program of a launch can observe the order of warps."""
     if launch.warps == 1 or launch.code.decoder.view.program != COMPUTE:
         return NOT_SEEN
     return order_of(launch.code, launch.entry, launch.choices, launch.block, literals_of(launch))
@@ -80,7 +79,10 @@ def literals_of(launch: Launch) -> bytes:
 
 @lru_cache(maxsize=256)
 def order_of(code: Code, entry: int, choices: Choices, block: tuple[int, int, int], literals: bytes = b"") -> WarpOrder:
-    """Return how a program can tell the order of warps for a shape of blocks; not at all if it cannot be analysed."""
+    """Return how a program with blocks of a shape can observe the order of warps.
+
+    Unordered if it cannot be analysed.
+    """
     try:
         flow = Flow(code, entry, choices=choices)
     except NotCompiled:
@@ -91,7 +93,7 @@ def order_of(code: Code, entry: int, choices: Choices, block: tuple[int, int, in
 
 
 def _may_race(flow: Flow) -> bool:
-    """Return true if a program shares anything between warps, at first sight."""
+    """Return true if a program may share data between warps, at first sight."""
     effects = [e for s in flow.steps.values() if s.trace for e in s.trace.of_kind("store", "atomic")]
     return any(e.name[0] in "sg" for e in effects)
 
@@ -134,7 +136,7 @@ class RacingAccesses:
         return self._same_interval(a.node, b.node) and meet(self._reach[k], self._reach[n])
 
     def _reached(self, a: ThreadAccess) -> Array:
-        """Return the warps that may reach each byte of s[], as bits; of g[] with unknown addresses, one element."""
+        """Return the warps that may reach each byte of s[], as bits; for g[] at unknown addresses, one element."""
         warps = [w for w in range(self.warps) if a.runs[32 * w : 32 * w + 32].any()]
         if a.space != "s" or a.address is None:
             return np.full(1, sum(1 << w for w in warps if w < MOST_WARPS), np.uint64)
@@ -190,7 +192,7 @@ class RacingAccesses:
 
     @cached_property
     def _together(self) -> set[tuple[Node, Node]]:
-        """Pairs of beginnings of intervals that different warps may be in at once."""
+        """Pairs of interval starts that different warps may be in at once."""
         assert self.values is not None
         behind: dict[Node, set[Node]] = {}
         for node, begins in self._begins.items():
@@ -205,14 +207,14 @@ class RacingAccesses:
     # --- what a turn ends before --------------------------------------------------------------------------------------
     @cached_property
     def order(self) -> WarpOrder:
-        """The order of warps as far as the program can tell it."""
+        """The influence of the order of warps, as far as the program can observe it."""
         ordered = any(self.conflicts)
         if not ordered or self.flow.choices.warp_order != "turns":
             return WarpOrder(ordered)
         return WarpOrder(ordered, packed(self.meetings()))
 
     def meetings(self) -> dict[int, set[int]]:
-        """Return for each address of an access those of the accesses that end a turn before it, made in that turn."""
+        """Return for each address of an access the accesses that, if made in the same turn, end it before."""
         out: dict[int, set[int]] = {}
         waits = self._waiting_loads()
         made = self._made_before() if self.flow.has_barriers else {}
@@ -227,7 +229,7 @@ class RacingAccesses:
         return out
 
     def _waiting_loads(self) -> set[int]:
-        """Return the loads in loops that turn until another warp has written something."""
+        """Return the loads in loops that spin until another warp has written something."""
         loads = {a.pc for a in self.accesses if a.kind == "load"}
         return {pc for first, last in spin_loops(self.flow, "gs") for pc in loads if first <= pc <= last}
 
@@ -270,14 +272,14 @@ def packed(meetings: Mapping[int, Iterable[int]]) -> tuple[tuple[int, int], ...]
 
 
 def meet(a: Array, b: Array) -> bool:
-    """Return true if two different warps may reach one place; `a` and `b`: bits of warps by place, or for all."""
+    """Return true if two different warps may reach one byte; `a` and `b`: bits of warps by byte, or for all bytes."""
     both = (a != 0) & (b != 0)
     alone = (a == b) & (a & (a - np.uint64(1)) == 0)
     return bool((both & ~alone).any())
 
 
 def _values(flow: Flow, block: tuple[int, int, int], literals: bytes) -> ThreadValues | None:
-    """Return the values of threads' registers; None: nothing is known."""
+    """Return the values of threads' registers, None if nothing is known."""
     try:
         values = ThreadValues(flow, block, literals)
         if any(a.space == "s" and a.kind != "load" and _may_change_header(a) for a in values.accesses):
@@ -292,7 +294,7 @@ def _may_change_header(a: ThreadAccess) -> bool:
 
 
 def _anywhere(step: Step, warps: int) -> list[ThreadAccess]:
-    """Return the accesses of an instruction, by all threads, at any address."""
+    """Return the accesses of an instruction as made by all threads, at any address."""
     effects = step.trace.of_kind("load", "store", "atomic") if step.trace is not None else []
     every = np.ones(32 * warps, bool)
     return [
@@ -312,12 +314,12 @@ def _counts(a: ThreadAccess, b: ThreadAccess) -> bool:
 
 
 def _one_address(a: ThreadAccess) -> bool:
-    """Return true if an access of g[] is atomic, or goes to one address in all lanes."""
+    """Return true if an access to g[] is atomic, or goes to one address in all lanes."""
     return a.kind == "atomic" or (a.address is not None and a.address.alike)
 
 
 def _stores_one_number(a: ThreadAccess) -> bool:
-    """Return true if all threads store the same number, whatever the order."""
+    """Return true if all threads store the same value, so that the order does not matter."""
     if a.kind != "store" or a.value is None or not a.value.exact:
         return False
     return len(np.unique(np.broadcast_to(a.value.low, a.runs.shape)[a.runs])) == 1

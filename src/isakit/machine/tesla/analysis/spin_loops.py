@@ -1,7 +1,7 @@
 """Spin loops: loops that end only when another warp writes memory, which may be a warp of another block.
 
-Such a loop takes nothing along from one round to the next: each register it writes it writes before it reads it. So
-every round is like the one before until memory (or `$clock`) has changed.
+Such a loop carries no values from one iteration to the next: it writes each register before it reads it. So every
+iteration is like the one before until memory (or `$clock`) has changed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from isakit.machine.tesla.analysis.control_flow import Flow
 from isakit.machine.tesla.analysis.kernel_steps import RegisterKey, Step
 
 LONGEST = 64
-"""Instructions of the longest loop that is looked at."""
+"""Instructions of the longest loop that is analysed."""
 _READS = ("load", "atomic")
 
 

@@ -1,9 +1,9 @@
-"""Values of each thread's registers, as far as its number decides them: an interval per thread.
+"""Values of each thread's registers, as far as its number determines them: an interval per thread.
 
-The values of all threads of a block are followed at once along the ways that each of them can take, so that a guard
-like `tid < 32` leaves the others out. A value is an interval of unsigned numbers per thread; what is the same in all
-lanes that execute together is known beside it. Where lanes go apart and meet again the divergence stack says, which is
-followed as well: a program whose ways meet with different stacks is `Unstructured`, and nothing is known of it.
+The values of all threads of a block are propagated at once along the paths that each of them can take, so that a guard
+like `tid < 32` excludes the others. A value is an interval of unsigned numbers per thread; whether it is the same in
+all lanes that execute together is tracked as well. The divergence stack, which is tracked too, determines where lanes
+diverge and reconverge: a program whose paths merge with different stacks is `Unstructured`, and nothing is known of it.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from isakit.sem.trace import Effect
 from isakit.sem.value import INTEGER_MEANING, Value, mask, uniform_number
 
 PATIENCE = 12
-"""Visits of an instruction after which a register that still changes there is given up."""
+"""Visits of an instruction after which a register that still changes there is treated as unknown."""
 MOST = 4
-"""Nodes there may be for each instruction."""
+"""Largest number of nodes per instruction."""
 _PUSHED = {"joinat": "joinat", "prebrk": "break", "preret": "call", "call": "call"}
 DEEPEST = 64
-"""Entries of the deepest stack that is followed."""
+"""Depth of the stack up to which it is tracked."""
 WIDEST = 62
-"""Bits of the widest values that are followed."""
+"""Width of values up to which they are tracked."""
 HEADER = 0x10
 """Bytes of the launch header in s[]."""
 
 Token = tuple[str, int]
-"""An entry of the divergence stack: what pushed it, and where its lanes go on."""
+"""An entry of the divergence stack: the instruction that pushed it, and the address where its lanes continue."""
 Tokens = tuple[Token, ...]
 Node = tuple[int, Tokens]
-"""An instruction, with what is on the stack: a function that is called from several places is several nodes."""
+"""An instruction with the content of the stack: a function called from several places has several nodes."""
 
 
 class Unstructured(IsakitError):
-    """Nothing is known of a program: ways with different stacks meet in it, or go where the data say."""
+    """A program cannot be analysed: paths with different stacks merge in it, or it branches indirectly."""
 
 
 Bound = int | Array
@@ -54,8 +54,8 @@ Bound = int | Array
 class Interval(NamedTuple):
     """The numbers a value may be, per thread or for all: `low`, `low + step` and so on, up to `high`.
 
-    `alike`: it is the same in lanes that execute together. The `step` is one for all threads, and says nothing of those
-    whose number is known.
+    `alike`: it is the same in lanes that execute together. The `step` is common to all threads, and irrelevant for
+    those whose value is known.
     """
 
     low: Bound
@@ -65,7 +65,7 @@ class Interval(NamedTuple):
 
     @property
     def exact(self) -> bool:
-        """True if each thread's number is known."""
+        """True if each thread's value is known."""
         return self.low is self.high or bool(np.all(self.low == self.high))
 
 
@@ -73,12 +73,12 @@ KnownIntervals = dict[RegisterKey, Interval]
 
 
 def number(n: int) -> Interval:
-    """Return a number that is known."""
+    """Return the interval of a constant."""
     return Interval(n, n, True)
 
 
 def anything(width: int, alike: bool) -> Interval | None:
-    """Return any number of a width; None for one that is too wide to be followed."""
+    """Return the interval of all numbers of a width; None for a width that is not tracked."""
     return Interval(0, mask(width), alike) if width <= WIDEST else None
 
 
@@ -93,7 +93,7 @@ class Reached:
 
 @dataclass
 class ThreadAccess:
-    """A memory access: which threads may execute it, at which addresses (None: anywhere), what a store stores."""
+    """A memory access: the threads that may execute it, at which addresses (None: anywhere), and the value stored."""
 
     node: Node
     kind: str
@@ -112,8 +112,8 @@ class ThreadAccess:
 class ThreadValues:
     """The solution for one kernel and one shape of blocks. Raises Unstructured.
 
-    Attributes: `entry`, `accesses` (of s[] and g[]), `successors` (where threads go on after a node), `diverged` (for
-    each branch at which lanes of a warp may go apart, the nodes that are executed until they have met).
+    Attributes: `entry`, `accesses` (of s[] and g[]), `successors` (the nodes after a node), `diverged` (for each branch
+    at which lanes of a warp may diverge, the nodes executed until they have reconverged).
     """
 
     def __init__(self, flow: Flow, block: tuple[int, int, int], literals: bytes = b"", header: bool = True) -> None:
@@ -159,7 +159,7 @@ class ThreadValues:
                         todo.append(n)
 
     def _comes_to(self, node: Node, runs: Array, known: KnownIntervals) -> bool:
-        """Note one more way to a node; returns whether that is news. Raises Unstructured."""
+        """Propagate along one more path to a node; return whether that changed anything. Raises Unstructured."""
         known = {p: v._replace(alike=False) if p in self._meeting.get(node, ()) else v for p, v in known.items()}
         before = self.reached.get(node)
         if before is None:
@@ -237,7 +237,7 @@ class ThreadValues:
 
     # --- where lanes of a warp go apart -------------------------------------------------------------------------------
     def _apart(self) -> dict[Node, frozenset[Node]]:
-        """Return the branches at which lanes may diverge, and what is executed until they have met."""
+        """Return the branches at which lanes may diverge, and the nodes executed until they have reconverged."""
         out: dict[Node, frozenset[Node]] = {}
         for node, here in self.reached.items():
             step = self.flow.steps[node[0]]
@@ -247,7 +247,7 @@ class ThreadValues:
         return out
 
     def _decided(self, step: Step, here: Reached) -> bool:
-        """Return true if all lanes of a warp that execute a branch take the same way."""
+        """Return true if all lanes of a warp that execute a branch take the same path."""
         if step.guard is None:
             return True
         holds = self._values(step, here.known).of(step.guard)
@@ -261,7 +261,7 @@ class ThreadValues:
         return all(len(set(taken[k : k + 32][here.runs[k : k + 32]].tolist())) <= 1 for k in range(0, len(taken), 32))
 
     def _until_met(self, branch: Node) -> frozenset[Node]:
-        """Return what lanes execute behind a branch while what was on the stack before it is there still."""
+        """Return the nodes that lanes execute after a branch while the stack entries before it remain."""
         tokens, control = branch[1], self.flow.steps[branch[0]].control
         outer = tokens if control == "bra" else tokens[: _nearest(tokens, control) + 1]
 
@@ -274,7 +274,7 @@ class ThreadValues:
         return frozenset(reachable(go_on(branch), go_on))
 
     def _met(self) -> dict[Node, set[RegisterKey]]:
-        """Return for each node where lanes meet again: registers of which they may have different values."""
+        """Return for each node where lanes reconverge the registers in which they may have different values."""
         out: dict[Node, set[RegisterKey]] = {}
         for inside in self.diverged.values():
             written = {p for pc, _ in inside for p in self.flow.steps[pc].writes}
@@ -338,23 +338,23 @@ class ThreadValues:
 
 
 def _nearest(tokens: Tokens, control: str) -> int:
-    """Return the entry that lanes go back to at that break or return; -1 for none."""
+    """Return the index of the entry that lanes return to at that break or return; -1 for none."""
     kind = "break" if control == "brk" else "call"
     return next((k for k in range(len(tokens) - 1, -1, -1) if tokens[k][0] == kind), -1)
 
 
 def _minimum(a: Bound, b: Bound) -> Bound:
-    """Return the lesser ones; of 64 bits also where NumPy's own integers have 32, as in a browser."""
+    """Return the lesser bounds, in 64 bits even where NumPy's default integers have 32, as in a browser."""
     return np.minimum(a, b, dtype=np.int64)
 
 
 def _maximum(a: Bound, b: Bound) -> Bound:
-    """Return the greater ones, of 64 bits."""
+    """Return the greater bounds, in 64 bits."""
     return np.maximum(a, b, dtype=np.int64)
 
 
 def _where(when: Bound | Array, a: Bound | Array, b: Bound | Array) -> Array:
-    """Choose bounds, which have 64 bits, also where NumPy's usual integer has 32: in a browser."""
+    """Choose bounds, in 64 bits even where NumPy's default integers have 32, as in a browser."""
     return np.where(when, np.asarray(a, np.int64), np.asarray(b, np.int64))
 
 
@@ -378,27 +378,27 @@ def _step(*x: Interval) -> int:
 
 
 def _equal(a: Interval, b: Interval) -> bool:
-    """Return true if two intervals say the same of every thread."""
+    """Return true if two intervals are equal for every thread."""
     if a is b:
         return True
     return a.alike == b.alike and a.step == b.step and np.array_equal(a.low, b.low) and np.array_equal(a.high, b.high)
 
 
 def _common_step(a: Interval, b: Interval, both: Array) -> int:
-    """Return the step of what is one or the other, where some threads (`both`) may have either."""
+    """Return the common step of two intervals, where some threads (`both`) may have either."""
     apart = np.broadcast_to(np.abs(np.asarray(a.low - b.low)), both.shape)[both]
     return math.gcd(*(0 if i.exact else i.step for i in (a, b)), int(np.gcd.reduce(apart)) if len(apart) else 0) or 1
 
 
 class _Values:
-    """The values of one instruction."""
+    """Evaluates the values of one instruction."""
 
     def __init__(self, whole: ThreadValues, word: int, known: KnownIntervals) -> None:
         self.whole, self.word, self.known = whole, word, known
         self._found: dict[int, Interval | None] = {}
 
     def of(self, v: Value) -> Interval | None:
-        """Return the interval of a value; None: nothing is known."""
+        """Return the interval of a value, None if nothing is known."""
         if id(v) not in self._found:
             self._found[id(v)] = self._of(v)
         return self._found[id(v)]
@@ -418,7 +418,7 @@ class _Values:
         return anything(v.width, alike) if found is None else found
 
     def read(self, v: Value) -> Interval | None:
-        """Return the interval of a register."""
+        """Return the interval of a register, None if nothing is known."""
         n = uniform_number(v.args[0], self.word)
         if (v.attr == "a" and n == 0) or (v.attr == "r" and n >= self.whole.flow.code.registers):
             return number(0)
@@ -430,7 +430,7 @@ class _Values:
     def load(self, v: Value) -> Interval | None:
         """Return the value of a load from the launch header or the literals of the program.
 
-        Of other memory it is only known whether all lanes read the same.
+        For other memory, only whether all lanes read the same is known.
         """
         at, (space, size, _) = self.of(v.args[0]), v.attr
         if at is not None and at.alike and at.exact:
@@ -442,7 +442,7 @@ class _Values:
         return anything(v.width, at is not None and at.alike)
 
     def machine(self, v: Value) -> Interval | None:
-        """Return the interval of what only the machine knows."""
+        """Return the interval of a machine value."""
         name, facts = v.attr
         if name == "lane":
             lanes = self.whole.threads & 31
@@ -582,7 +582,7 @@ def _concat(v: Value, x: Args, alike: bool) -> Interval | None:
 
 
 def _call(v: Value, x: Args, alike: bool) -> Interval | None:
-    """Return the interval of a conversion: one of an unsigned number to as many bits or more changes nothing."""
+    """Return the interval of a conversion; of an unsigned number to as many bits or more it changes nothing."""
     return x[0] if widens(v) else None
 
 

@@ -1,6 +1,6 @@
 """Registers that have the same value in every lane, where all lanes are active.
 
-Loop counters, parameters and what is computed from them: such a register is one number in compiled code instead of a
+Loop counters, parameters and values computed from them: such a register is a scalar in compiled code instead of a
 vector. Where lanes can come from other paths (after a divergent branch, a barrier, a call) nothing is known.
 """
 
@@ -17,7 +17,7 @@ from isakit.sem.trace import Trace
 
 
 class UniformRegisters:
-    """The uniform registers of a kernel: `at[pc]` before the instruction at pc, all lanes active."""
+    """The uniform registers of a kernel: `at[pc]` before the instruction at pc, where all lanes are active."""
 
     def __init__(self, flow: Flow) -> None:
         blocks, unknown = flow.blocks, flow.resumable | {flow.entry}
@@ -49,12 +49,12 @@ class UniformRegisters:
 
 
 def makes_uniform(s: Step, before: Set[RegisterKey]) -> bool:
-    """Return true if everything an instruction writes is uniform, given what is uniform before it."""
+    """Return true if all results of an instruction are uniform, given the registers that are uniform before it."""
     return may_make_uniform(s) and s.reads - {("a", 0)} <= before
 
 
 def may_make_uniform(s: Step) -> bool:
-    """Return whether everything an instruction writes is uniform if what it reads is."""
+    """Return whether all results of an instruction are uniform if its operands are."""
     if s.trace is None or s.conditional or not s.writes or any(p[0] == "a" for p in s.writes):
         return False
     return _plain(s.trace)
@@ -67,7 +67,7 @@ def has_calls(trace: Trace) -> bool:
 
 @lru_cache(maxsize=4096)
 def _plain(trace: Trace) -> bool:
-    """Return integer operations on registers, parameters and words of s[], c[] and g[]."""
+    """Return whether a trace only has integer operations on registers, parameters and words of s[], c[] and g[]."""
     if any(e.when is not None or e.kind not in ("write", "load") for e in trace.effects):
         return False
     if any(e.name == "o" for e in trace.of_kind("write")):

@@ -1,6 +1,6 @@
 """Layout of the memory of compiled code: the state of a warp, the context of a worker.
 
-The same layout serves every tier, so that a warp can go on in another one wherever it stands. It follows from the
+The same layout serves every tier, so that a warp can continue in another one from any instruction. It follows from the
 records of `rules.state`.
 """
 
@@ -12,7 +12,7 @@ from isakit.machine.tesla.rules.state import BlockState, StackEntry, WarpState, 
 from isakit.sem.records import layout_of
 
 V32, V1 = vector(32, I32), vector(32, I1)
-"""A number and a bool for each lane of a warp, as types of LLVM."""
+"""LLVM types of a number and of a bool for each lane of a warp."""
 TRUE, ALL = V1(1), I32(-1)
 """All lanes, as bools and as bits."""
 CONTEXT, STATE = pointer("%ctx"), pointer("%ws")
@@ -45,22 +45,22 @@ SLOT = {name: 8 * i for i, name in enumerate(SLOTS)}
 
 
 def state_bytes(registers: int) -> int:
-    """Return bytes of the state of a warp with so many registers per thread, a multiple of 64."""
+    """Return the size of the state of a warp with so many registers per thread, in bytes, a multiple of 64."""
     return REGISTERS + 128 * registers
 
 
 def register(n: int) -> int:
-    """Return the offset of $rN."""
+    """Return the offset of $rN in bytes."""
     return REGISTERS + 128 * n
 
 
 def address(n: int) -> int:
-    """Return the offset of $aN."""
+    """Return the offset of $aN in bytes."""
     return ADDRESSES + 128 * n
 
 
 def flag(n: int, bit: int) -> int:
-    """Return the offset of the lane mask of one flag of $cN."""
+    """Return the offset in bytes of the lane mask of one flag of $cN."""
     return CONDITIONS + 16 * n + 4 * bit
 
 
@@ -68,7 +68,7 @@ LOCAL_ROW = 128
 """Bytes of a word of l[] in all lanes: the words of a warp's lanes are neighbours.
 
 A warp has 32 times the bytes of a thread, one warp after the other; word `n` of its lanes is row `n` there. The
-reference machine keeps the bytes of a thread together, as it sees them: `launch.warp_handover` goes between the two.
-"""
+reference machine keeps the bytes of a thread together, as it sees them: `launch.warp_handover` converts between the
+two."""
 NO_LOCAL = 4 * LOCAL_ROW
-"""Bytes that are there where threads have no l[]: an access that no lane makes reads and writes up to four rows."""
+"""Bytes that exist even if threads have no l[]: an access that no lane makes reads and writes up to four rows."""

@@ -1,4 +1,4 @@
-"""Checks of memory accesses: whether an address is a multiple of the size, and whether the bytes are there.
+"""Checks of memory accesses: alignment and bounds.
 
 A lane's access of `size` bytes, a power of two, either faults, counts, or is ignored (loads give 0, stores do nothing).
 Source: [001] "Memory", [tesla] 7, 14. The first routines are expressions: engines compute them for all lanes at once.
@@ -26,7 +26,7 @@ def aligned(address: u32, size: u32, choices: Choices) -> u32:
 
 @routine
 def outside(address: u32, size: u32, limit: u32) -> bool:
-    """Return true if some of the bytes are not among the first `limit` of a space."""
+    """Return true if any of the bytes is beyond the first `limit` of a space."""
     return limit < size or address > limit - size
 
 
@@ -44,19 +44,19 @@ def beyond_rows(address: u32, width: u64, height: u64) -> bool:
 
 @routine
 def in_rows(address: u32, pitch: u64) -> u64:
-    """Return the distance of an address of a 2D window from its beginning."""
+    """Return the offset in bytes of an address in a 2D window."""
     return wide(address >> 16) * pitch + wide(address & 0xFFFF)
 
 
 @routine
 def within(buffer: BufferBytes, address: u32, size: u32) -> bool:
-    """Return true if a buffer has all of the bytes."""
+    """Return true if a buffer contains all of the bytes."""
     return address >= buffer.start and wide(address) + size <= wide(buffer.start) + buffer.length
 
 
 @shared_routine
 def in_buffers(block: BlockState, site: BufferBytes, addresses: Lanes, lanes: u32, size: u32) -> u32:
-    """Return the mask of the lanes whose bytes are in one of the buffers; `site` remembers the last buffer."""
+    """Return the mask of the lanes whose bytes are in one of the buffers; `site` caches the last buffer."""
     hits = 0
     rest = lanes
     while rest != 0:

@@ -1,7 +1,7 @@
 """The barriers of a block: counters of warps.
 
-Source: [tesla] 9.3. What diverged warps do is inferred (a warp that executes `bar` twice counts twice); whether
-finished warps count is `Choices.barrier_all`.
+Source: [tesla] 9.3. The behaviour of diverged warps is inferred (a warp that executes `bar` twice counts twice);
+whether finished warps count is `Choices.barrier_all`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from isakit.sem.records import u32
 from isakit.sem.routine import routine, shared_routine, wide
 
 ALL = 0xFFF
-"""The count that stands for all warps of the block."""
+"""The count that means all warps of the block."""
 
 
 @routine
 def everyone(block: BlockState, choices: Choices) -> u32:
-    """Return the number of warps that `all` stands for."""
+    """Return the number of warps that `all` means."""
     return block.block_warps - block.ended if choices.barrier_all == "unfinished" else block.block_warps
 
 
@@ -44,7 +44,7 @@ def arrive(block: BlockState, w: WarpState, number: u32, count: u32, inc: bool, 
 
 @shared_routine
 def open_if_reached(block: BlockState, number: u32, choices: Choices) -> None:
-    """Reset a barrier counter that has reached its target, and release the warps that wait at it."""
+    """Reset a barrier counter that has reached its target, and release the warps waiting at it."""
     barrier = block.barriers[number]
     target = barrier.target if barrier.target != 0 else everyone(block, choices)
     if barrier.count != 0 and barrier.count >= target:

@@ -1,7 +1,7 @@
 """Beginnings of blocks and warps, and the order in which compiled code runs the blocks of a launch.
 
-Source: [tesla] 9.1, 10. The reference machine begins its warps by the same rule. What is external sets memory: compiled
-code does it in its own way.
+Source: [tesla] 9.1, 10. The reference machine begins its warps by the same rule. External functions set memory, which
+compiled code does in its own way.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from isakit.sem.records import u32, u64
 from isakit.sem.routine import external, routine, shared_routine, signed_less
 
 BLOCK_X, BLOCK_Y = 6, 7
-"""The halves of s[] with the number of the block."""
+"""The halfwords of s[] with the number of the block."""
 
 
 class Begin(IntEnum):
-    """The beginning of `run_blocks`: all blocks are new, or the warps of the one that is there have turns."""
+    """Arguments of `run_blocks`: all blocks are new, or the warps of the present one have turns."""
 
     NEW = 0
     TURNS = 1
@@ -34,7 +34,7 @@ class WrittenSpaces(IntEnum):
 
 @external
 def clear_shared(block: BlockState) -> None:
-    """Set s[] of a block: the launch header and the parameters, and 0 after them."""
+    """Initialise s[] of a block: the launch header and the parameters, and 0 after them."""
 
 
 @external
@@ -54,12 +54,12 @@ def set_thread_numbers(block: BlockState, w: WarpState, number: u64) -> None:
 
 @external
 def set_physical_numbers(block: BlockState, number: u64) -> None:
-    """Set what $physid reads in a block: the place that a block of this number has on the chip."""
+    """Set the value of $physid in a block: its position on the chip, given its number."""
 
 
 @routine
 def begin_warp(w: WarpState, lanes: u32, entry: u32) -> None:
-    """Begin a warp with the lanes that have threads; those that have none count as exited."""
+    """Begin a warp with the lanes that have threads; the others count as exited."""
     w.pc = entry
     w.active = lanes
     w.exited = ~lanes
@@ -74,7 +74,7 @@ def begin_warp(w: WarpState, lanes: u32, entry: u32) -> None:
 
 @routine
 def begin_memory(block: BlockState, number: u64) -> None:
-    """Set memory of a block, and its number; the numbers of blocks count through x first."""
+    """Initialise the memory of a block, and its number; block numbers count through x first."""
     block.number = number
     if block.written & WrittenSpaces.SHARED != 0:
         clear_shared(block)
@@ -87,7 +87,7 @@ def begin_memory(block: BlockState, number: u64) -> None:
 
 @routine
 def begin_block(block: BlockState, number: u64) -> None:
-    """Set up memory, barriers and warps of a block."""
+    """Initialise memory, barriers and warps of a block."""
     begin_memory(block, number)
     set_physical_numbers(block, number)
     for n in range(BARRIERS):
@@ -106,10 +106,10 @@ def begin_block(block: BlockState, number: u64) -> None:
 
 @shared_routine
 def next_block(block: BlockState) -> bool:
-    """Begin the next block, if it may, when all warps of a block have finished; returns whether it has begun.
+    """Begin the next block, if allowed, when all warps of a block have finished; return whether it has begun.
 
-    For code of warps that wait for nothing and do not ask for $physid: what such a warp leaves as it was at its
-    beginning is not set again.
+    For code of warps that never wait and do not read $physid: state that such a warp leaves as it was at its start is
+    not set again.
     """
     if block.runs_on == 0 or block.number + 1 >= block.last or block.stop[0].asked != 0:
         return False
@@ -131,7 +131,10 @@ def next_block(block: BlockState) -> bool:
 
 @shared_routine
 def run_blocks(block: BlockState, first: u64, last: u64, begin: u32, choices: Choices) -> u32:
-    """Run the blocks from `first` up to `last`; returns how it ended (`Ended`), above it the number of the block."""
+    """Run the blocks from `first` up to `last`.
+
+    Return the outcome (`Ended`) and, in the bits above it, the block's number.
+    """
     if begin == Begin.TURNS:
         block.last = 0
         run_turns(block, choices)

@@ -1,6 +1,7 @@
-"""The interpreter's way from instruction to instruction of a warp.
+"""The interpreter's loop over the instructions of a warp.
 
-What an instruction does is in the functions that its record names (`InstructionEntry`); here is what surrounds it.
+The effects of an instruction are in the functions that its record names (`InstructionEntry`); here is the control
+around them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ RACES = 0xFFFF
 
 @external
 def execute(block: BlockState, w: WarpState, uop: InstructionEntry, function: u64) -> u32:
-    """Call one of the functions of an instruction; returns how the warp goes on (`Then`)."""
+    """Call one of the functions of an instruction; return how the warp continues (`StepOutcome`)."""
     return block.execute(w, uop, function)  # type: ignore[attr-defined]
 
 
@@ -39,7 +40,7 @@ def count(w: WarpState, lanes: u32) -> None:
 
 @routine
 def size_at(block: BlockState, pc: u32) -> u32:
-    """Return `stack.size_at`: bytes of the instruction at an address; 4 where there is none."""
+    """Return `stack.size_at`: the size in bytes of the instruction at an address, 4 if there is none."""
     offset = wide(pc) - block.code_address
     if offset >= block.code_bytes or offset & 3 != 0:
         return 4
@@ -56,9 +57,9 @@ def leave(w: WarpState, status: u32) -> u32:
 
 @shared_routine
 def interpret(block: BlockState, w: WarpState, choices: Choices) -> u32:
-    """Run a warp until it waits, stops, ends, or has had its turn; returns its status.
+    """Run a warp until it waits, stops, ends, or its turn is over; return its status.
 
-    Interrupts and turns are looked at where it jumps, not between instructions that follow each other.
+    Interrupts and turns are checked at jumps, not between consecutive instructions.
     """
     while block.stop[0].asked == 0 and signed_less(w.issued, block.patience):
         offset = wide(w.pc) - block.code_address
@@ -99,11 +100,11 @@ def interpret(block: BlockState, w: WarpState, choices: Choices) -> u32:
 
 @shared_routine
 def stop_here(block: BlockState, w: WarpState, uop: InstructionEntry) -> u32:
-    """Stop: the function of instructions that compiled code does not do."""
+    """Stop: the function of instructions that are not compiled."""
     return StepOutcome.STOP
 
 
 @shared_routine
 def serve_here(block: BlockState, w: WarpState, uop: InstructionEntry) -> u32:
-    """Ask the host: the function of instructions that the host does."""
+    """Request the host: the function of instructions that the host executes."""
     return StepOutcome.SERVE

@@ -12,14 +12,14 @@ from isakit.sem.routine import Lanes, Static, highest, lanes_equal, shared_routi
 
 
 class LockHeld(IsakitError):
-    """Another warp holds the lock of a word, in code whose warps run until they wait: that one must get its turn."""
+    """Another warp holds the lock of a word, in code whose warps run until they wait: the holder must get its turn."""
 
 
 @shared_routine
 def try_lock(block: BlockState, w: WarpState, words: Lanes, lanes: u32, in_turns: Static[bool]) -> u32:
     """Return the mask of the lane (one at most) that gets the lock of its word. Words are counted from 1.
 
-    `in_turns`: the warps of the block run side by side, so that trying again is enough.
+    `in_turns`: the warps of the block run interleaved, so that retrying is enough.
     """
     if w.lock != 0:
         return 0

@@ -1,8 +1,8 @@
 """The divergence stack of a warp: which lanes execute, where, and which wait.
 
 Source: [tesla] 9.1, 9.2 (inferred from the seeds, the hardware's register database, patent claims and compiler output);
-what is open is a field of `Choices`. A routine that raises has changed nothing but entries without live lanes, so that
-an engine can leave the instruction to another one.
+open questions are fields of `Choices`. A routine that raises has changed nothing but entries without live lanes, so
+that an engine can leave the instruction to another one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CALLS = (Kind.CALL, Kind.LIMITED_CALL)
 
 
 class StackFault(IsakitError):
-    """A control instruction the stack refuses; the machine adds where it happened. `kind` is the hardware's name."""
+    """A control instruction the stack refuses; the machine adds the location. `kind` is the hardware's name."""
 
     def __init__(self, kind: str, detail: str) -> None:
         self.kind, self.detail = kind, detail
@@ -40,7 +40,7 @@ def name_of(kind: int) -> str:
 
 @external
 def size_at(w: WarpState, pc: u32) -> u32:
-    """Return bytes of the instruction at an address."""
+    """Return the size of the instruction at an address in bytes."""
     return w.size_at(pc)  # type: ignore[attr-defined]
 
 
@@ -65,7 +65,7 @@ def breakpoint_hit(lanes: u32, choices: Choices) -> bool:
 
 @routine
 def not_between_quads(w: WarpState) -> None:
-    """Fault between quadon and quadpop, where there is no other control flow."""
+    """Fault between quadon and quadpop, where no other control flow is allowed."""
     if w.depth != 0 and w.stack[w.depth - 1].kind == Kind.QUADON:
         raise StackFault("QUADON_ACTIVE", "control flow between quadon and quadpop")
 
@@ -97,7 +97,7 @@ def entries_of(stack: Entries, depth: u32, kind: u32) -> u32:
 
 @shared_routine
 def nearest_of(stack: Entries, depth: u32) -> u32:
-    """Return the kind of the nearest entry that is not a branch's, 0 if there is none."""
+    """Return the kind of the nearest entry that does not belong to a branch, 0 if there is none."""
     k = depth
     while k != 0:
         k -= 1
@@ -130,7 +130,7 @@ def unwind(w: WarpState, choices: Choices) -> None:
 
 @routine
 def remain(w: WarpState, following: u32, choices: Choices) -> None:
-    """Continue behind the instruction with the remaining lanes; unwind if there are none."""
+    """Continue after the instruction with the remaining lanes; unwind if there are none."""
     if w.active != 0:
         jump(w, following)
     else:
@@ -192,7 +192,7 @@ def branch_indirect(w: WarpState, targets: Lanes, choices: Choices) -> None:
 # --- calls, breaks, joins: what is pushed -----------------------------------------------------------------------------
 @routine
 def joinat(w: WarpState, target: u32, choices: Choices) -> None:
-    """Execute `joinat X`: push (joinat, X, active). The active lanes meet again at the join instruction at X."""
+    """Execute `joinat X`: push (joinat, X, active). The active lanes reconverge at the join instruction at X."""
     push(w, Kind.JOINAT, target, w.active, choices)
 
 
@@ -263,7 +263,7 @@ def exit_warp(w: WarpState, choices: Choices) -> None:
 
 @routine
 def discard(w: WarpState, lanes: u32, following: u32, choices: Choices) -> None:
-    """End `lanes` of the active ones; the others go on."""
+    """End `lanes` of the active ones; the others continue."""
     w.exited |= lanes
     w.active &= ~lanes
     remain(w, following, choices)
@@ -272,9 +272,10 @@ def discard(w: WarpState, lanes: u32, following: u32, choices: Choices) -> None:
 # --- joins and quads --------------------------------------------------------------------------------------------------
 @routine
 def join(w: WarpState, here: u32, choices: Choices) -> bool:
-    """Execute the `join` tail of the instruction at `here`: pop until all lanes have come, or another path is found.
+    """Execute the `join` tail of the instruction at `here`: pop until all lanes have arrived, or another path is found.
 
-    True: the join is complete, the active lanes are all that are left of it. False: other lanes go on, at `pc`.
+    Returns true if the join is complete, and the active lanes are all its remaining ones; false if other lanes
+    continue, at `pc`.
     """
     while w.depth != 0:
         entry = w.stack[w.depth - 1]

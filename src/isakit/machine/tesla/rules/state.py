@@ -1,4 +1,4 @@
-"""The state that control works on: of a warp, of the block it belongs to.
+"""The state that the control rules work on: of a warp, and of its block.
 
 Source: [tesla] 9.1, 9.3, 10. Compiled code has these records in memory, at the offsets that follow from the
 declarations; the reference machine has them as Python objects (`machine.tesla.stack`, `machine.tesla.block`).
@@ -12,7 +12,7 @@ from typing import Annotated
 from isakit.sem.records import ArrayField, StateRecord, u16, u32, u64
 
 STACK_ENTRIES = 4096
-"""Entries a divergence stack may have: what the largest STACK_SIZE_LOG stands for."""
+"""Largest number of entries of a divergence stack: that of the largest STACK_SIZE_LOG."""
 BARRIERS = 16
 
 
@@ -30,9 +30,8 @@ class Kind(IntEnum):
 class WarpStatus(IntEnum):
     """The state of a warp.
 
-    STOPPED: something happens at its pc that compiled code does not do (a fault, an unknown target). SERVED: the host
-    must execute the instruction at its pc, whose `join` tail has been performed. JOINED: as STOPPED, after the `join`
-    tail.
+    STOPPED: the instruction at its pc needs the reference machine (a fault, an unknown target). SERVED: the host must
+    execute the instruction at its pc, whose `join` tail has been performed. JOINED: as STOPPED, after the `join` tail.
     """
 
     READY = 0
@@ -58,14 +57,12 @@ class WarpState(StateRecord):
     Attributes: `pc`; `active` lanes; lanes that `broke`, `returned`, `exited`; `depth` (entries on the `stack`);
     `status`; `barrier` (the one it waits at); `threads`, `issued` (instructions executed, per lane and per warp);
     `number` (in its block); `visible` (lanes of a fragment program that are not helpers and were not discarded); `lock`
-    (the word of s[] it holds the lock of, counted from 1; 0 for none); `pending` (which of the racing accesses it has
-    made in its turn, see `rules.turns`); `branches`, `divergent_branches`, `pm_events`
-    (what $pm0 to $pm3 may count); `conditions` (a lane mask for each flag of $c0 to $c3); `addresses` (32 numbers for
-    each of $a0 to $a7); `zero` (what registers that do not exist read as); `sink` (where writes to them go). The
-    registers follow.
+    (the word of s[] it holds the lock of, counted from 1; 0 for none); `pending` (the racing accesses it has made in
+    its turn, see `rules.turns`); `branches`, `divergent_branches`, `pm_events` (the events that $pm0 to $pm3 may
+    count); `conditions` (a lane mask for each flag of $c0 to $c3); `addresses` (32 numbers for each of $a0 to $a7);
+    `zero` (read in place of registers that do not exist); `sink` (written in place of them). The registers follow.
 
-    What is in front of the conditions is one line of the processor's cache: every warp of every block begins with it
-    cleared.
+    The fields before the conditions fill one cache line of the host: every warp of every block begins with it cleared.
     """
 
     pc: u32
@@ -94,25 +91,26 @@ class WarpState(StateRecord):
 
 
 class Barrier(StateRecord):
-    """One barrier of a block: warps that have arrived, and at how many it opens (0: at all)."""
+    """One barrier of a block: warps that have arrived, and the number at which it opens (0: all)."""
 
     count: u32
     target: u32
 
 
 class BufferBytes(StateRecord):
-    """Bytes of the device's memory that belong together."""
+    """A buffer of device memory: a contiguous range of bytes."""
 
     start: u32
     length: u32
 
 
 class StepOutcome(IntEnum):
-    """The outcome of an instruction for the interpreter: how the warp goes on.
+    """The outcome of an instruction for the interpreter: how the warp continues.
 
-    NEXT: with the instruction after it. JUMP: at the pc. UNWIND: no lane is active. From STOP on nothing is counted but
-    what WAITs for a barrier. STOP: the reference machine must execute the instruction; SERVE: the host must. COMPLETE:
-    the `join` tail is done, now the instruction itself. RESUMED: another path goes on, nothing was executed.
+    NEXT: with the instruction after it. JUMP: at the pc. UNWIND: no lane is active. From STOP on, the instruction is
+    not counted, except for WAIT, at a barrier. STOP: the reference machine must execute the instruction; SERVE: the
+    host must. COMPLETE: the `join` tail is done, the instruction itself is next. RESUMED: another path continues,
+    nothing was executed.
     """
 
     NEXT = 0
@@ -130,9 +128,9 @@ class InstructionEntry(StateRecord):
 
     Attributes: functions that execute the instruction that begins there, for `all` lanes and for `some` (with its
     `join` tail at `first`; the `body` without); `pc`; the address `following` it; its `target`; how many `units` it
-    has; where the places are that remember its address ranges (`site`); what it is among the `races` of its program
-    (the bits it sets in `WarpState.pending`, above 16 bits those that end a turn before it); and the `values` its
-    functions look up.
+    has; its first cell among those that cache buffers (`site`); its role in the `races` of its program (the bits it
+    sets in `WarpState.pending`; 16 bits higher, those that end a turn before it); and the `values` its functions look
+    up.
     """
 
     first_all: u64
@@ -149,7 +147,7 @@ class InstructionEntry(StateRecord):
 
 
 class StopFlag(StateRecord):
-    """A flag that others set: everybody stops at the next opportunity."""
+    """A flag set from outside: every worker stops at the next opportunity."""
 
     asked: u32
 
@@ -165,28 +163,27 @@ Words = Annotated[list[u32], ArrayField(behind=True)]
 
 
 class BlockState(StateRecord):
-    """A block, as its warps share it; in compiled code the beginning of a worker's context.
+    """A block, shared by its warps; in compiled code, the beginning of a worker's context.
 
     Attributes: `barriers`; `state` (its warps, `state_bytes` apart); `block_warps` (how many there are); `ended` (how
-    many have finished); `barrier_mask` (what a barrier's counter can hold); `ranges` (the `range_count` buffers of the
+    many have finished); `barrier_mask` (the bits of a barrier's counter); `ranges` (the `range_count` buffers of the
     device); `has_barriers` (whether the kernel uses any), `allowed_barriers` (how many it has).
 
-    For `rules.turns`: `turn` (the warp that has it, or from which on the next one is looked for), `spun` (instructions
-    that warps have executed since one of them came to a barrier or to a limit), `ordered` (not 0: the order of the
-    warps can be seen), `limits` (turns that ended at `turn_length` since the host looked), `remaining` (instructions
-    that warps may still execute; while a warp runs, the count at which it ends), `reserve`, `turn_length`, `patience`
-    (the count at which a turn ends), `paused` (the status of a warp whose turn is over), `one_round`, `run_warp` (a
-    function), `halted_warp` (the one that stopped), `stop`, `thread_count` and `warp_count` (instructions executed, per
-    lane and per warp).
+    For `rules.turns`: `turn` (the warp that has it, or from which the search for the next one starts), `spun`
+    (instructions that warps have executed since one of them came to a barrier or to a limit), `ordered` (not 0: the
+    order of the warps is observable), `limits` (turns that ended at `turn_length` since the host last checked),
+    `remaining` (instructions that warps may still execute; while a warp runs, the count at which it ends), `reserve`,
+    `turn_length`, `patience` (the count at which a turn ends), `paused` (the status of a warp whose turn is over),
+    `one_round`, `run_warp` (a function), `halted_warp` (the one that stopped), `stop`, `thread_count` and `warp_count`
+    (instructions executed, per lane and per warp).
 
     For `rules.blocks`: `shared` (s[], `shared_limit` bytes) and its `header` (the launch header and the parameters,
     `header_bytes`); `local` (l[], `local_limit` bytes a thread); `grid_x` (blocks in x); `masks` (lanes that have
-    threads, per warp); `first_registers` ($r0, 32 numbers per warp); `entry` (where the program begins); `physid` (what
-    $physid reads in the block, one number per thread), `physid_all` (in all of `physid_period` blocks);
-    `register_bytes` (of a warp, where the program counts on registers being 0; else 0); `written`
-    (`blocks.WrittenSpaces`); `number` (of the block), `last` (the block that is not run any more), `runs_on` (not 0:
-    code of a warp may go on with the next block by itself, and with the next warp in spite of a bound if it has
-    executed fewer instructions).
+    threads, per warp); `first_registers` ($r0, 32 numbers per warp); `entry` (where the program begins); `physid` (the
+    values of $physid in the block, one per thread), `physid_all` (in all of `physid_period` blocks); `register_bytes`
+    (of a warp, if the program relies on registers being 0; else 0); `written` (`blocks.WrittenSpaces`); `number` (of
+    the block), `last` (the first block that is not run), `runs_on` (not 0: code of a warp may go on with the next block
+    by itself, and with the next warp in spite of a bound if it has executed fewer instructions).
 
     For `rules.interpreter`: the `uops` of the kernel, whose `code_bytes` bytes begin at `code_address`.
     """

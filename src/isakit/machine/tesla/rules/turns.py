@@ -1,14 +1,14 @@
 """In which order the warps of a block run: one order, fixed by the program, on every engine.
 
-The warps have turns in ascending number, round after round. A turn ends where the warp has finished; at `bar`, also for
-the warp whose arrival opens the barrier; before an access that meets one the warp has made in the same turn; and after
-so many instructions that the warp may be waiting for another one.
+The warps have turns in ascending number, round after round. A turn ends when the warp has finished; at `bar`, also for
+the warp whose arrival opens the barrier; before an access that conflicts with one the warp has made in the same turn;
+and after so many instructions that the warp may be waiting for another one.
 
-Two accesses meet where another warp may make one of them between the same two barriers, at the same place, and one of
-them writes (`analysis.racing_accesses` has the table, made once for a program and a shape of blocks). So the other
-warps make the first one before this warp makes the second: warps advance side by side as far as a program can tell,
-which old programs count on ([tesla] 9.2, "Order of the warps of a block"; inferred). A warp that holds a lock goes on.
-With `Choices.warp_order` as `until_waiting` a turn ends only where a warp waits or has finished.
+Two accesses conflict if another warp may make one of them between the same two barriers, to the same bytes, and one of
+them writes (`analysis.racing_accesses` has the table, computed once for a program and a shape of blocks). So the other
+warps make the first one before this warp makes the second: warps advance in step as far as a program can observe, which
+old programs rely on ([tesla] 9.2, "Order of the warps of a block"; inferred). A warp that holds a lock continues. With
+`Choices.warp_order` as `until_waiting`, a turn ends only when a warp waits or has finished.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from isakit.sem.routine import external, routine, shared_routine, signed_less
 
 
 class Ended(IntEnum):
-    """The end of a block: all warps have finished; all that are left wait; a warp stopped or was interrupted."""
+    """The outcome for a block: all warps have finished; all remaining ones wait; a warp stopped or was interrupted."""
 
     DONE = 0
     DEADLOCK = 1
@@ -36,9 +36,9 @@ NOBODY = 1 << 31
 
 @external
 def run_warp(block: BlockState, w: WarpState) -> u32:
-    """Run a warp until its turn ends; returns its status: READY before a racing access, WAITING at any barrier.
+    """Run a warp until its turn ends; return its status: READY before a racing access, WAITING at any barrier.
 
-    Warps after it, and whole blocks (`blocks.next_block`), may run along.
+    The next warps, and whole blocks (`blocks.next_block`), may run in the same call.
     """
     return block.run(w)  # type: ignore[attr-defined]
 
@@ -51,9 +51,9 @@ def meets(w: WarpState, access: u32) -> bool:
 
 @shared_routine
 def next_in_turn(block: BlockState, halted: u32) -> u64:
-    """Return the first warp from `block.turn` on, round to the first one, that can go on or is `halted` or more.
+    """Return the first warp from `block.turn` on, cyclically, that can run or has a status of `halted` or more.
 
-    `block_warps` if there is none.
+    Returns `block_warps` if there is none.
     """
     for n in range(block.block_warps):
         k = block.turn + n
@@ -74,9 +74,9 @@ def end_turn(block: BlockState, w: WarpState, k: u64) -> None:
 
 @routine
 def take_turn(block: BlockState, w: WarpState, k: u64, choices: Choices) -> u32:
-    """Give a warp a turn, within what is left of the budget; the `reserve` is for the reference machine.
+    """Give a warp a turn, within the remaining budget; the `reserve` is for the reference machine.
 
-    A warp that stops before the end of its turn has it still.
+    A warp that stops before the end of its turn keeps it.
     """
     block.turn = k
     before = w.issued
@@ -102,7 +102,7 @@ def take_turn(block: BlockState, w: WarpState, k: u64, choices: Choices) -> u32:
 
 @shared_routine
 def run_rounds(block: BlockState, choices: Choices) -> u32:
-    """Run the warps until all have finished, all wait, or one cannot go on in compiled code."""
+    """Run the warps until all have finished, all wait, or one cannot continue in compiled code."""
     k = next_in_turn(block, WarpStatus.STOPPED)
     while k < block.block_warps:
         w = block.state[k]
@@ -125,8 +125,8 @@ def run_rounds(block: BlockState, choices: Choices) -> u32:
 def run_turns(block: BlockState, choices: Choices) -> None:
     """Run the warps until none is ready.
 
-    In an `ordered` block one that stops holds up the others. Where the budget ends warps stay interrupted. With
-    `one_round` the warps run until each that can go on has come to a limit.
+    In an `ordered` block, one that stops holds up the others. When the budget ends, warps stay interrupted. With
+    `one_round`, the warps run until each that can run has reached a limit.
     """
     halted = WarpStatus.STOPPED if block.ordered != 0 else NOBODY
     k = next_in_turn(block, halted)
@@ -147,7 +147,7 @@ def run_turns(block: BlockState, choices: Choices) -> None:
 
 @shared_routine
 def tally(block: BlockState) -> None:
-    """Count what the warps of a block have executed."""
+    """Count the instructions that the warps of a block have executed."""
     for k in range(block.block_warps):
         block.thread_count += block.state[k].threads
         block.warp_count += block.state[k].issued

@@ -1,1 +1,1 @@
-"""vµc programs as machine code: the same traced semantics as the reference core, compiled by LLVM."""
+"""vµc programs as machine code: the traced semantics of the reference core, compiled by LLVM."""

@@ -1,4 +1,4 @@
-"""Code memory as one compiled function: a block per different instruction word, a table that says which is where."""
+"""Code memory as one compiled function: a block per distinct instruction word, and a table from addresses to blocks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from isakit.machine.vuc.rules import cycle
 from isakit.sem.routine import on_change
 
 LEVEL = 1
-"""LLVM's optimisation level: compiling time matters more than the last cycle here; others were not compared."""
+"""LLVM's optimisation level: compile time matters more than the last cycle here; other levels were not compared."""
 
 
 class CodeImage:
-    """Compiled words of a code memory; words that are for the reference core only have the number 0.
+    """Compiled words of a code memory; words left to the reference core have the number 0.
 
-    `run(state, data, table, limit)` lets cycles pass until `limit`, or until an instruction or write is not for it.
-    `words`: all it was made of; `uses_cells`: those that load from or store to D[].
+    `run(state, data, table, limit)` executes cycles until `limit`, or until an instruction or write that it cannot
+    execute. `words`: all compiled words; `uses_cells`: those that load from or store to D[].
     """
 
     def __init__(self, words: tuple[int, ...], traits: CoreConfig) -> None:
@@ -56,7 +56,7 @@ class CodeImage:
 
 @lru_cache(maxsize=16)
 def image_of(words: tuple[int, ...], traits: CoreConfig) -> CodeImage:
-    """Return the image for these words; the same one for the same words and traits."""
+    """Return the image for these words, cached by words and traits."""
     return CodeImage(words, traits)
 
 

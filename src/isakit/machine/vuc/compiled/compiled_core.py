@@ -1,8 +1,8 @@
-"""Runs a core on compiled code, and on the reference core where something is not for compiled code.
+"""Runs a core on compiled code, and on the reference core where that cannot execute.
 
 Python holds the core's state; it is copied into the shared memory before compiled code runs, and back after it. D[] is
-copied only where the other side has changed it. Compiled code never sees a cycle in which an event of a unit, the
-watchdog or a special register with side effects plays a part: such cycles are the reference core's.
+copied only where the other side has changed it. Compiled code never executes a cycle in which an event of a unit, the
+watchdog or a special register with side effects is involved: such cycles are left to the reference core.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _NATIVE_KINDS = (QueueKind.REGISTER, QueueKind.ACCUMULATOR, QueueKind.LONG_VIEW)
 ROOM = CAPACITY // 2
-"""Entries a queue may have for compiled code to take it; it adds fewer than ten."""
+"""Largest number of entries in the queue for which compiled code is entered; it adds fewer than ten."""
 
 _CORE = Bytes(CoreRecord, without=("watch_at", "stat", "parm"))
 _CORE_IN = Bytes(CoreRecord)
@@ -33,20 +33,23 @@ _MACROBLOCK, _ENTRY = Bytes(MacroblockState), Bytes(QueueEntry)
 _MB, _QUEUE = LAYOUT.at("mb"), LAYOUT.at("queue")
 
 MANY, MISSES = 256, 64
-"""Of more different words only those are compiled that have been executed; others join them after so many misses,
-twice as many the next time."""
+"""With more distinct words, only executed ones are compiled; others are added after this many misses, twice as many
+the next time."""
 
 UNINTERRUPTED = 1 << 24
-"""Cycles after which Python gets a chance to handle signals: some hundredths of a second."""
+"""Cycles after which Python can handle signals: some hundredths of a second."""
 
 NOWHERE: frozenset[int] = frozenset()
 
 SHORT, PATIENCE = 40, 1 << 12
-"""Excursions of fewer cycles cost more than they save; for how many cycles the reference core goes on then, at most."""
+"""Excursions of fewer cycles cost more than they save; then the reference core runs for up to this many cycles."""
 
 
 def _order(e: QueueEntry) -> tuple[int, int, int]:
-    """Return in which order entries land; those compiled code has are in it already (`rules.writes.enter`)."""
+    """Return a key for the order in which entries land.
+
+    Those of compiled code are already sorted (`rules.writes.enter`).
+    """
     return e.visible, e.lands, e.serial
 
 
@@ -59,7 +62,7 @@ def _addresses(stops: Container[int]) -> frozenset[int]:
 
 
 class Driver:
-    """Compiled code beside a core. `eager`: use it from the first cycle on, and however short the runs are."""
+    """Compiled code for a core. `eager`: use it from the first cycle on, however short the runs are."""
 
     def __init__(self, core: CoreMachine, eager: bool) -> None:
         self.core, self.eager = core, eager
@@ -107,7 +110,7 @@ class Driver:
         return "limit"
 
     def _rest(self, limit: int, stops: Container[int]) -> str:
-        """Run some cycles on the reference core, because compiled code was of no use."""
+        """Run some cycles on the reference core, because compiled code was unprofitable."""
         core = self.core
         begin = core.cycle
         self._cells.lend(core.dmem)
@@ -146,7 +149,7 @@ class Driver:
         return True
 
     def _excursion(self, limit: int) -> None:
-        """Run compiled code as far as it goes."""
+        """Run compiled code as far as it gets."""
         core = self.core
         room = self._room(limit)
         if room <= core.cycle or not self._table[core.pc] or core.count > ROOM:
@@ -184,7 +187,7 @@ class Driver:
 
     # --- code ---------------------------------------------------------------------------------------------------------
     def _prepare(self, stops: frozenset[int]) -> None:
-        """Compile the content of code memory, unless that is done."""
+        """Compile the content of code memory, unless that has been done."""
         core = self.core
         made_for = core.code_version, core.shows_predicates
         if made_for != self._made_for:

@@ -1,7 +1,7 @@
-"""The rules of a core in compiled code: the functions that instructions share, and what the rules ask for.
+"""The rules of a core in compiled code: the functions that instructions share, and the external functions of the rules.
 
-Compiled code never runs cycles in which an event of a unit, the watchdog or a register with side effects plays a part,
-so most of what the rules ask of their surroundings is nothing here.
+Compiled code never runs cycles in which an event of a unit, the watchdog or a register with side effects is involved,
+so most external functions of the rules do nothing here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from isakit.sem.routine_code import RaiseStatement, RoutineCode
 
 LAYOUT = layout_of(CoreRecord)
 CLOCK = ("cycle", "pc", "npc")
-"""Fields that compiled code has in variables while it runs; `target` is one that need not come in or go out."""
+"""Fields that compiled code keeps in variables while it runs; `target` need not be loaded or stored."""
 
 
 def _nothing(low: Lowering, given: CallArguments) -> None:
@@ -33,23 +33,23 @@ def _nothing(low: Lowering, given: CallArguments) -> None:
 
 
 def _never(low: Lowering, given: CallArguments) -> Ref:
-    """Return false: only writes that are taken are queued here."""
+    """Return false: only accepted writes are queued here."""
     return I1(0)
 
 
 def _leave(low: Lowering, given: CallArguments) -> None:
-    """Leave the cycle to the reference core, which tells of it."""
+    """Leave the cycle to the reference core, which reports it."""
     low.around.raising(None)
 
 
 def _stat(low: Lowering, given: CallArguments) -> Ref:
-    """Return $stat, which changes with events only: it is what it was when compiled code began."""
+    """Return $stat, which changes with events only: it is as it was when compiled code was entered."""
     core = given.record(0)
     return low.body.load(I32, core.pointer(low.body, LAYOUT["stat"]))
 
 
 def _place(low: Lowering, given: CallArguments) -> None:
-    """Move entries up and fill the gap."""
+    """Move entries of the queue up and fill the gap."""
     b, core = low.body, given.record(0)
     at, *numbers = [given.number(k) for k in range(1, len(given.values))]
     size = layout_of(QueueEntry).size
@@ -83,7 +83,7 @@ SPECIALS: SpecialCalls = {
 
 
 class Functions:
-    """The functions of shared rules in a module, and the surroundings of code in its `run`."""
+    """The functions of shared rules in a module, and the inline sites of code in its `run`."""
 
     def __init__(self, module: LlvmModule) -> None:
         self.module = module
@@ -95,7 +95,10 @@ class Functions:
         return self.module.function(key, lambda name: function(self.module, code, name, around))
 
     def around(self, body: Builder, leave: str, variables: Builder) -> InlineSite:
-        """Build the site of code that ends at the label `leave` where a rule raises; adds to `variables`."""
+        """Return the inline site of code that branches to the label `leave` if a rule raises.
+
+        Its variables are added to `variables`.
+        """
 
         def raising(_: RaiseStatement | None) -> None:
             body.jump(leave)
@@ -111,7 +114,7 @@ def _fails(*_: object) -> NoReturn:
 
 
 def core_at(state: Ref) -> InMemory:
-    """Return the core in `run`: in memory but for what is kept in variables."""
+    """Return the core in `run`: in memory except for the fields kept in variables."""
     return InMemory(state, {name: pointer(f"%{name}_at") for name in (*CLOCK, "target")})
 
 

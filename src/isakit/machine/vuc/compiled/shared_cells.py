@@ -13,11 +13,11 @@ _WORDS = Struct(f"={ROW}H")
 
 
 class SharedCells:
-    """The memory, and what it and the list held when they were alike: only rows that have changed since are copied.
+    """The memory, and its content when it last equalled the list: only rows that have changed since are copied.
 
     Attributes:
         memory: the cells, and a number that compiled code sets when it writes one of them.
-        listed: the list may have been written since the memory was brought up to date.
+        listed: the list may have been written since the memory was updated.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class SharedCells:
         self._image = bytes(self._bytes)
 
     def to_memory(self, cells: list[int]) -> None:
-        """Bring the memory up to date before compiled code runs."""
+        """Update the memory before compiled code runs."""
         if self.listed and cells != self._cells:
             for at in range(0, D_CELLS, ROW):
                 row = cells[at : at + ROW]
@@ -41,12 +41,12 @@ class SharedCells:
         self.memory[D_CELLS] = 0
 
     def ran(self) -> None:
-        """Note that compiled code has run."""
+        """Record that compiled code has run."""
         if self.memory[D_CELLS]:
             self._newer = True
 
     def to_list(self, cells: list[int]) -> None:
-        """Bring the list up to date after compiled code has run."""
+        """Update the list after compiled code has run."""
         if not self._newer:
             return
         image = bytes(self._bytes)
@@ -58,6 +58,6 @@ class SharedCells:
         self._newer = False
 
     def lend(self, cells: list[int]) -> None:
-        """Bring the list up to date for code that may write it."""
+        """Update the list for code that may write it."""
         self.to_list(cells)
         self.listed = True

@@ -1,4 +1,4 @@
-"""One instruction word as IR: what it checks, computes and leaves behind in its cycle."""
+"""One instruction word as IR: its checks, its computation, and the effects on its cycle."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_VALUE = Ref("", VOID)
 
 @dataclass(frozen=True)
 class CodeOptions:
-    """The options that decide about code. The names are those of `Options`."""
+    """The options that affect the code. The names are those of `Options`."""
 
     signed_relative: bool
     return_offset: int
@@ -35,7 +35,7 @@ class CodeOptions:
 
     @classmethod
     def of(cls, options: Options) -> CodeOptions:
-        """Return those of some options."""
+        """Return the part of `options` that affects the code."""
         return cls(options.signed_relative, options.return_offset, options.full_stack, options.empty_stack)
 
 
@@ -51,7 +51,7 @@ class CoreConfig:
 
 
 def readable(n: int, features: frozenset[str]) -> bool:
-    """Return whether compiled code reads a special register itself: no side effects, and it has a name."""
+    """Return whether compiled code can read a special register itself: it has a name and no side effects."""
     return n not in (H2V, MBFLAGS, CSTOP) and not special_names(features)[n].startswith("$sr")
 
 
@@ -70,7 +70,7 @@ def effects_of(trace: Trace) -> list[Effect]:
 
 
 def compilable(trace: Trace, traits: CoreConfig) -> bool:
-    """Return whether compiled code can do an instruction; else the reference core does it."""
+    """Return whether an instruction can be compiled; else the reference core executes it."""
     effects = effects_of(trace)
     stack = sum(map(_uses_stack, effects))
     late = stack + any(e.name == "acc" for e in effects) + any(e.name == "D" for e in effects)
@@ -118,8 +118,8 @@ def _late(e: Effect) -> bool:
 class WordWriter:
     """Writes the block of one instruction word.
 
-    A rule that raises leaves the cycle to the reference core, so nothing may have been changed before it: an
-    instruction has one such rule at most, which comes first.
+    A rule that raises leaves the cycle to the reference core, so nothing may change before it: an instruction has at
+    most one such rule, and it comes first.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class WordWriter:
         self.given: dict[str, Any] = {"options": traits.answers, "vp2": traits.variant == "vp2"}
 
     def emit(self, label: str) -> None:
-        """Write the block and what hangs on it; ends at `%next` with kept and own set, or at `%exit`."""
+        """Emit the block of the word; it ends at `%next` with kept and own set, or at `%exit`."""
         b, op = self.b, self.op
         b.label(label)
         self._rule(cycle.begin)
@@ -150,7 +150,7 @@ class WordWriter:
         self._leave(op.kept, op.predicates)
 
     def _rule(self, rule: AnyRoutine, **given: Any) -> Ref:
-        """Write a rule here: its static arguments by their names, then numbers, which may be known ones."""
+        """Inline a rule: its static arguments by name, then numbers, which may be constants."""
         all_of = self.given | given
         numbers = {p.name: all_of[p.name] for p in rule.parameters if p.width}
         refs = {
@@ -168,14 +168,14 @@ class WordWriter:
         self.b.jump("next")
 
     def _require(self, condition: Ref) -> None:
-        """Leave the cycle to the reference core unless the condition holds; nothing has been changed yet."""
+        """Leave the cycle to the reference core unless the condition holds; nothing has changed yet."""
         good = self.b.fresh("good")
         self.b.branch(condition, good, "exit")
         self.b.label(good)
 
     # --- values ---------------------------------------------------------------------------------------
     def _place(self, file: str, number: int) -> tuple[Ref, IrType]:
-        """Return the address of a register, and the type of what is there."""
+        """Return the address of a register, and its type."""
         f = LAYOUT[_FIELDS[file]]
         return self.b.offset(self.core.address, f.offset + number * f.width // 8), integer(f.width)
 
@@ -195,7 +195,7 @@ class WordWriter:
         return self._register(v.attr, n)
 
     def _address(self, v: Value) -> Ref:
-        """Return the address of a cell; beyond D[] the reference core takes over."""
+        """Return the address of a cell; for one outside of D[] the reference core takes over."""
         wide = self.values.resize(self.values.value(v), 64)
         self._require(self.b.ult(wide, D_CELLS))
         return self.b.element(I16, DATA, wide)
@@ -236,7 +236,7 @@ class WordWriter:
         return self.values.resize(got, 16)
 
     def _value(self, e: Effect) -> Ref:
-        """Return the value an effect writes."""
+        """Return the value that an effect writes."""
         return self.values.value(e.args[-1]) if e.args else _NO_VALUE
 
     def _when(self, e: Effect) -> Ref | None:
@@ -255,6 +255,6 @@ def _may_leave(e: Effect) -> bool:
 
 
 _FIELDS = {"r": "gpr", "p": "pred", "acc": "accumulator"}
-"""The rows of `CoreRecord` that register files are in."""
+"""The fields of `CoreRecord` that hold the register files."""
 _JUMPS = {"branch": flow.branch, "call": flow.call, "return": flow.ret}
 _LATE = {"r": writes.write_register, "sr": writes.write_special, "acc": writes.write_long}

@@ -16,9 +16,9 @@ _MODULES = (cycle, flow, specials, writes)
 
 
 class CoreRules:
-    """The routines as functions, for some options: `rules.call(core, target)`. They are made when they are used.
+    """The routines as functions, for given options: `rules.call(core, target)`. They are compiled when first used.
 
-    `watched`: those of a core with a listener for every write that lands.
+    `watched`: for a core with a listener for every write that lands.
     """
 
     def __init__(self, options: Options, vp2: bool, watched: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""The events around every instruction that issues, whatever it is. Source: [vuc] 7, 8."""
+"""The steps common to every instruction that issues. Source: [vuc] 7, 8."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from isakit.sem.routine import Static, external, routine
 
 @external
 def watchdog(core: CoreRecord) -> None:
-    """Bark: the watchdog's count of issued instructions is reached."""
+    """Fire the watchdog: its count of issued instructions is reached."""
     core.watchdog()  # type: ignore[attr-defined]
 
 
 @routine
 def begin(core: CoreRecord) -> None:
-    """Issue an instruction. Unless something branches, instructions follow each other."""
+    """Issue an instruction. Unless one branches, instructions are consecutive."""
     core.target = (core.npc + 1) & ADDRESS_MASK
 
 

@@ -1,7 +1,7 @@
 """Branches, calls and returns.
 
-In every cycle an instruction issues at `pc`. The one at `npc` is its delay slot and issues next whatever it does, so a
-branch says what follows its delay slot. Source: [vuc] 7, 8.
+In every cycle an instruction issues at `pc`. The one at `npc` is its delay slot and always issues next, so a branch
+sets the instruction after its delay slot. Source: [vuc] 7, 8.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def ret(core: CoreRecord, options: Options) -> None:
 # --- the call stack -------------------------------------------------------------------------------------------------
 @routine
 def push_call(core: CoreRecord, value: u32, options: Options) -> None:
-    """Put a value on the call stack."""
+    """Push a value on the call stack."""
     if core.depth >= STACK_SIZE:
         if options.full_stack == "fault":
             raise overflow(core.pc)
@@ -72,7 +72,7 @@ def push_call(core: CoreRecord, value: u32, options: Options) -> None:
 
 @routine
 def pop_call(core: CoreRecord, options: Options) -> u32:
-    """Take the top of the call stack."""
+    """Pop the top of the call stack and return it."""
     if core.depth == 0:
         if options.empty_stack == "fault":
             raise underflow(core.pc)

@@ -1,7 +1,6 @@
-"""Special registers: what reading one gives, and what a write does when it becomes visible.
+"""Special registers: the values they read, and the effects of writes when they become visible.
 
-Source: [vuc] 9, 10, 11. Registers whose reading or writing does something outside of the core are the reference core's
-alone.
+Source: [vuc] 9, 10, 11. Registers whose access has effects outside of the core are left to the reference core.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def mbflags(core: CoreRecord) -> u32:
 
 @external
 def refused(core: CoreRecord, number: u32, value: u32) -> bool:
-    """Return true if a register takes no writes."""
+    """Return true if a register accepts no writes."""
     return core.sr.refused(number, value)  # type: ignore[attr-defined]
 
 
@@ -51,7 +50,7 @@ def write_outside(core: CoreRecord, number: u32, value: u32) -> None:
 # --- predicates -----------------------------------------------------------------------------------------------------
 @routine
 def remember_predicates(core: CoreRecord) -> None:
-    """Note that an instruction will write predicates: $pred shows them one cycle after other readers see them."""
+    """Record that an instruction will write predicates: $pred shows them one cycle after other readers see them."""
     for n in range(16):
         core.before[n] = core.pred[n]
     core.lagging = core.cycle + 1
@@ -59,7 +58,7 @@ def remember_predicates(core: CoreRecord) -> None:
 
 @routine
 def predicates(core: CoreRecord) -> u32:
-    """Return $pred: all predicates, one bit each, without what the previous instruction wrote."""
+    """Return $pred: all predicates, one bit each, without those that the previous instruction wrote."""
     seen = 0
     for n in range(16):
         bit = core.before[n] if core.lagging == core.cycle else core.pred[n]
@@ -69,7 +68,7 @@ def predicates(core: CoreRecord) -> u32:
 
 @routine
 def set_predicates(core: CoreRecord, value: u32, own: u32) -> None:
-    """Set all predicates but those in `own` from the bits of a number; $p1 and $p15 keep their meaning."""
+    """Set all predicates but those in `own` from the bits of a number; $p1 and $p15 keep their invariants."""
     kept = own | FIXED
     for n in range(16):
         if kept >> n & 1 == 0:
@@ -92,7 +91,7 @@ def land_predicates(core: CoreRecord, value: u32, own: u32) -> None:
 # --- reading --------------------------------------------------------------------------------------------------------
 @routine
 def special(core: CoreRecord, number: Static[int], vp2: Static[bool]) -> u32:
-    """Return the value an instruction reads from a special register; $cstop is not taken off the stack."""
+    """Return the value an instruction reads from a special register; reading $cstop does not pop the stack."""
     if number >= VECTORS and number < REFS:
         return core.mb.vectors[16 * (number - VECTORS) + (core.plain[SPIDX] & 15)]
     if number == REFS or number == REFS + 1:
@@ -141,7 +140,7 @@ def special(core: CoreRecord, number: Static[int], vp2: Static[bool]) -> u32:
 # --- writing --------------------------------------------------------------------------------------------------------
 @routine
 def set_special(core: CoreRecord, number: u32, value: u32) -> None:
-    """Write a special register that is storage, or the state that a computed one is derived from."""
+    """Write a special register that is storage, or the state behind a computed one."""
     if number < VECTORS:
         if number == SPIDX:
             core.plain[SPIDX] = value & 15
@@ -178,7 +177,7 @@ def set_special(core: CoreRecord, number: u32, value: u32) -> None:
 
 
 OUTSIDE = (V2H, STAT, PARM, PC, CSPOS, CSTOP, ICNT, MBFLAGS)
-"""Registers whose writing is not that of storage inside of the core."""
+"""Registers whose writes have effects beyond storage in the core."""
 
 
 @routine

@@ -15,15 +15,15 @@ from isakit.sem.records import ArrayField, StateRecord, u8, u16, u32, u64
 ADDRESS_MASK = CODE_SIZE - 1
 STACK_SIZE = 8
 CAPACITY = 64
-"""Entries of the queue that compiled code has room for."""
+"""Number of entries of the queue that compiled code has room for."""
 NEVER = (1 << 63) - 1
 
 
 class QueueKind(IntEnum):
-    """The kind of an entry of the queue, by what happens when it lands.
+    """The kind of an entry of the queue, by its effect when it lands.
 
-    A $r register, a special register, the accumulator (as long instructions see it, and as $lhi and $llo show it), an
-    action of a unit, or nothing: the write was cancelled.
+    A write of a $r register, a special register, or the accumulator (as long instructions see it, and as $lhi and $llo
+    show it), an action of a unit, or nothing: the write was cancelled.
     """
 
     REGISTER = 0
@@ -37,9 +37,9 @@ class QueueKind(IntEnum):
 class QueueEntry(StateRecord):
     """A write that lands later, or an event of a unit.
 
-    Attributes: the cycle from which it is `visible`, the cycle in which it `lands`, its `serial` number, what it does
-    (`QueueKind`), the `index` of the register and the `value` (of an event: its name and a function), and the
-    address of the instruction it has its `origin` in.
+    Attributes: the cycle from which it is `visible`, the cycle in which it `lands`, its `serial` number, its effect
+    (`QueueKind`), the `index` of the register and the `value` (of an event: its name and a function), and the address
+    of the instruction that is its `origin`.
     """
 
     visible: u64
@@ -58,13 +58,13 @@ class QueueEntry(StateRecord):
 
     @property
     def fields(self) -> tuple[int | None, ...]:
-        """Everything, for comparisons; events without their function."""
+        """The fields, for comparisons; events without their function."""
         value = None if self.kind == QueueKind.EVENT else self.value
         return self.visible, self.lands, self.serial, int(self.kind), self.index, value, self.origin
 
 
 class MacroblockState(StateRecord):
-    """The macroblock registers that are storage.
+    """The macroblock registers that are plain storage.
 
     `vectors`: x of list 0, y of list 0, x and y of list 1, 16 blocks each, in $spidx order; `refs` and `rpis`: list 0
     and list 1, 4 partitions each.

@@ -1,8 +1,8 @@
 """Writes that land later, forwarding, and the long unit.
 
-Nothing is held back: an instruction reads all its sources in its cycle t, and what it writes becomes visible when its
-latency X has passed. $r and $p are forwarded (readers at t + X see the new value), special registers are one cycle
-later. Source: [vuc] 7, 8, 11.
+There are no interlocks: an instruction reads all its sources in its cycle t, and its results become visible after its
+latency X. $r and $p are forwarded (readers at t + X see the new value), special registers are one cycle later. Source:
+[vuc] 7, 8, 11.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from isakit.sem.routine import Static, external, routine, shared_routine
 
 @external
 def place(core: CoreRecord, at: u32, visible: u64, lands: u64, kind: u32, index: u32, value: u32, origin: u32) -> None:
-    """Put an entry at a place of the queue; those from there on move up."""
+    """Insert an entry at a position of the queue; the entries from there on move up."""
     queue: list[QueueEntry] = core.queue
     count = core.count
     if len(queue) != count:
@@ -34,20 +34,20 @@ def act(core: CoreRecord, entry: QueueEntry) -> None:
 
 @external
 def landed(core: CoreRecord, entry: QueueEntry) -> None:
-    """Notify the listener."""
+    """Notify the listener that an entry has landed."""
     core.listener(entry)  # type: ignore[attr-defined]
 
 
 @external
 def tell_of_abort(core: CoreRecord) -> None:
-    """Report that a long operation is lost."""
+    """Report that the result of a long operation is lost."""
     core.tell_of_abort()  # type: ignore[attr-defined]
 
 
 # --- the queue ------------------------------------------------------------------------------------------------------
 @shared_routine
 def enter(core: CoreRecord, visible: u64, lands: u64, kind: u32, index: u32, value: u32, origin: u32) -> None:
-    """Queue a write: the order is that of visibility, of landing, of issue; the next one is the last of the queue."""
+    """Queue a write, ordered by visibility, landing and issue; the next entry is the last one of the queue."""
     core.serial += 1
     if visible < core.due:
         core.due = visible
@@ -62,10 +62,10 @@ def enter(core: CoreRecord, visible: u64, lands: u64, kind: u32, index: u32, val
 
 @shared_routine
 def land(core: CoreRecord, now: u64, kept: u32, own: u32, watched: Static[bool]) -> None:
-    """Make the writes take effect that are visible from cycle `now` on.
+    """Apply the writes that become visible in cycle `now`.
 
-    `kept` are the $r registers and `own` the predicates that the instruction of the cycle before has written itself,
-    one bit each: of two writes that become visible together that of the later instruction wins.
+    `kept` are the $r registers and `own` the predicates that the previous cycle's instruction has written itself, one
+    bit each: of two writes that become visible together, that of the later instruction wins.
     """
     while core.count != 0:
         last = core.count - 1
@@ -112,7 +112,7 @@ def write_special(core: CoreRecord, index: u32, value: u32, latency: u32, option
 def write_long(core: CoreRecord, value: u32, latency: u32) -> None:
     """Write the result of a long operation: forwarded to long operations, one cycle later in $lhi and $llo.
 
-    The unit does one operation at a time: a new one makes the result of one that has not landed yet disappear.
+    The unit performs one operation at a time: a new one discards the result of one that has not landed yet.
     """
     if core.long_lands > core.cycle:
         tell_of_abort(core)

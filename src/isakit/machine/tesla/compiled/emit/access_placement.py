@@ -19,15 +19,15 @@ from isakit.machine.tesla.compiled.state_layout import CONTEXT, TRUE, V1
 from isakit.machine.tesla.rules import accesses
 
 ROWS = ("a", "p", "o")
-"""Spaces of a stage that lie in memory word by word, not lane by lane."""
+"""Spaces of a stage that are stored word by word, not lane by lane."""
 
 
 @dataclass(frozen=True)
 class LaneOffsets:
     """Offsets of accesses from the pointer of the space, and the lanes (bools) whose access counts.
 
-    `nothing`: an i1 for all lanes that says that none counts. `row`: a uniform offset is that of a row with a word for
-    every lane. `step`: bytes from one word of a lane to the next.
+    `nothing`: an i1 for all lanes: none counts. `row`: a uniform offset is that of a row with a word for every lane.
+    `step`: bytes from one word of a lane to the next.
     """
 
     offsets: Ref
@@ -38,7 +38,7 @@ class LaneOffsets:
 
 
 class OffsetAnalysis:
-    """The places of accesses of one kernel."""
+    """Computes and checks the offsets of a kernel's accesses."""
 
     def __init__(self, code: FunctionCode) -> None:
         self.code = code
@@ -54,7 +54,7 @@ class OffsetAnalysis:
         return c.slot(space, PTR), c.slot(f"{space}_size", I32)
 
     def _check(self, step: Step, bad: Ref, lanes: Ref) -> None:
-        """Stop where any accessing lane is bad (for all lanes or for none)."""
+        """Stop if any accessing lane is bad (for all lanes or for none)."""
         c, b = self.code, self.code.body
         if lanes == c.mask:  # some lane is active
             c.stop(step, bad)
@@ -63,7 +63,7 @@ class OffsetAnalysis:
 
     @property
     def _by_rule(self) -> bool:
-        """Return whether the functions that all kernels share, which fault, are not what the choices want."""
+        """Return whether the choices differ from the shared functions, which fault."""
         return self.code.choices.out_of_range != "fault" or self.code.choices.misaligned != "fault"
 
     def _aligned(self, address: Ref, size: int, low: ValueLowering) -> Ref:
@@ -71,7 +71,7 @@ class OffsetAnalysis:
         return expression(low, accesses.aligned, given, choices=self.code.choices)
 
     def _any(self, flags: Ref, lanes: Ref, low: ValueLowering) -> Ref:
-        """Return whether a flag is set in some of the lanes, as i1."""
+        """Return whether a flag is set in any of the lanes, as i1."""
         b, wrong = self.code.body, low.splat(flags)
         hit = wrong if lanes == TRUE else b.and_(wrong, lanes)
         return b.ne(b.bitcast(hit, I32), 0)
@@ -81,7 +81,7 @@ class OffsetAnalysis:
         return self.code.both(lanes, low.op("xor", low.splat(flags), low.constant(1, 1)))
 
     def _place(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: Ref) -> LaneOffsets:
-        """Check the accesses; returns where they are (at a safe place for a uniform address that is not good)."""
+        """Check the accesses; return their offsets (a safe one for a uniform address that is bad)."""
         c = self.code
         if not c.bound(space):
             self._check(step, low.constant(1, 1), lanes)
@@ -119,7 +119,7 @@ class OffsetAnalysis:
     def _one_by_one(
         self, step: Step, address: Ref, size: int, limit: Ref, low: ValueLowering, lanes: Ref
     ) -> tuple[Ref, Ref]:
-        """Check the addresses as the choices want it; returns safe ones, and the lanes whose access counts."""
+        """Check the addresses according to the choices; return safe ones, and the lanes whose access counts."""
         given = {"address": address, "size": low.constant(size, 32), "limit": limit}
         if self.code.choices.misaligned == "fault" and size > 1:
             self.code.stop(step, self._any(expression(low, accesses.misaligned, given), lanes, low))
@@ -139,9 +139,9 @@ class OffsetAnalysis:
     def _uniform(
         self, step: Step, address: Ref, size: int, limit: Ref, low: ValueLowering, lanes: Ref
     ) -> tuple[Ref, Ref | None]:
-        """Return one address for all lanes, and whether the access does not count (where that does not fault).
+        """Return one address for all lanes, and whether the access does not count (if that does not fault).
 
-        If no lane executes the access is made all the same, at a place that exists.
+        If no lane executes, the access is made nevertheless, at a valid address.
         """
         ignored = self.code.choices.out_of_range != "fault"
         given = {"address": address, "size": low.constant(size, 32), "limit": limit}
@@ -168,7 +168,10 @@ class OffsetAnalysis:
         return self._in_buffers(step, self.code.site(), vector, size, lanes, low)
 
     def _even(self, step: Step, vector: Ref, size: int, lanes: Ref, low: ValueLowering) -> Ref:
-        """Return the addresses that are multiples of the size; where outside accesses fault, that is found out too."""
+        """Return the addresses, checked to be multiples of the size.
+
+        If accesses outside fault, that is checked as well.
+        """
         choices = self.code.choices
         if choices.misaligned == "fault" and choices.out_of_range != "fault" and size > 1:
             given = {"address": vector, "size": low.constant(size, 32)}
@@ -186,7 +189,7 @@ class OffsetAnalysis:
         return at, lanes
 
     def _in_buffers(self, step: Step, site: Ref, vector: Ref, size: int, lanes: Ref, low: ValueLowering) -> LaneOffsets:
-        """Find the buffers that accesses hit: `in_buffers` of the rules; `check_global` where all hit the last one."""
+        """Find the buffers that accesses hit: `in_buffers` of the rules, or `check_global` if all hit the last one."""
         c, b = self.code, self.code.body
         f, bits = c.shared("check_global"), c.as_bits(lanes)
         bad = b.call(f, CONTEXT, site, vector, size, bits)
@@ -230,7 +233,7 @@ class OffsetAnalysis:
         return middle, low.op("xor", offsets, low.constant(0x80000000, 32))
 
     def _load_words(self, space: str, offsets: Ref, low: ValueLowering, lanes: Ref) -> Ref:
-        """Load a word per lane, wherever it is."""
+        """Load a word per lane from any offsets."""
         c = self.code
         base, at = self._signed(space, offsets, low)
         f, bits = c.shared("load_words"), c.as_bits(lanes)

@@ -1,6 +1,6 @@
 """The routines that compiled code calls, as functions: counting stack entries, barriers, locks.
 
-They are made for the choices that matter to them, together with the interpreter's loop and the scheduler, and found by
+They are compiled for the choices that affect them, together with the interpreter's loop and the scheduler, and found by
 name when a kernel is loaded.
 """
 
@@ -41,18 +41,18 @@ SHARED: tuple[AnyRoutine, ...] = (
 INTERPRETER: tuple[AnyRoutine, ...] = (interpreter.interpret, interpreter.stop_here, interpreter.serve_here)
 """Routines whose functions are found by address: in the context, in the records of instructions."""
 ALWAYS: tuple[AnyRoutine, ...] = (accesses.in_buffers,)
-"""Routines that are the same for all choices: they are with the functions of memory."""
+"""Routines that are the same for all choices: they are in the module of memory functions."""
 
 
 def code_of(routine: AnyRoutine, choices: Choices) -> RoutineCode:
-    """Return a routine for compiled code, whose warps run until they wait."""
+    """Return a routine in the form for compiled code, whose warps run until they wait."""
     known = {"choices": choices, "in_turns": False}
     return routine.code(**{n: known[n] for n in routine.statics})
 
 
 @lru_cache(maxsize=256)
 def control_key(choices: Choices) -> str:
-    """Return the choices as text, as far as they matter to the functions here and to the interpreter's loop."""
+    """Return a key of the choices that affect the functions here and the interpreter's loop."""
 
     def found() -> bytes:
         codes = [code_of(r, choices) for r in (*SHARED, *INTERPRETER, stack.join)]
@@ -73,7 +73,7 @@ def symbol(name: str, target: Host, choices: Choices) -> str:
 
 
 def names(target: Host, choices: Choices) -> list[str]:
-    """Return the names that kernels find."""
+    """Return the names by which kernels find the functions."""
     return [symbol(r.name, target, choices) for r in SHARED]
 
 
@@ -88,7 +88,7 @@ def declared(module: LlvmModule, code: RoutineCode, target: Host, choices: Choic
 
 
 def surroundings(target: Host, choices: Choices, specials: SpecialCalls | None = None) -> InlineSite:
-    """Return the surroundings of functions of their own in the module that has all of them."""
+    """Return the inline site for functions in the module that has all of them."""
 
     def nothing(*_: object) -> NoReturn:
         raise AssertionError("a function of its own asks nothing of its surroundings")
@@ -97,7 +97,7 @@ def surroundings(target: Host, choices: Choices, specials: SpecialCalls | None =
 
 
 def _run_warp(low: Lowering, args: CallArguments) -> Ref:
-    """Call the function of a warp that the context names."""
+    """Call the warp function that the context holds."""
     b, block, w = low.body, args.record(0), args.record(1)
     f = b.load(PTR, block.pointer(b, layout_of(BlockState)["run_warp"]))
     return b.call(IrFunction(f.text, I32, (PTR, PTR)), block.whole(b), w.whole(b))
@@ -116,7 +116,7 @@ def _number_of(low: Lowering, args: CallArguments) -> Ref:
 
 
 def _size_at(low: Lowering, args: CallArguments) -> Ref:
-    """Read a size from the records."""
+    """Read a size from the records of instructions."""
     given = {"block": InMemory(pointer("%block")), "pc": args.number(1)}
     _, size = emit(low.body, low.around, interpreter.size_at, given)
     assert size is not None
@@ -124,7 +124,7 @@ def _size_at(low: Lowering, args: CallArguments) -> Ref:
 
 
 def _stopped(b: Builder) -> None:
-    """Stop the warp where a rule of the stack raises."""
+    """Stop the warp if a rule of the stack raises."""
     stopped = I32(int(WarpStatus.STOPPED))
     b.store(stopped, InMemory(pointer("%w")).pointer(b, layout_of(WarpState)["status"]))
     b.ret(stopped)

@@ -1,8 +1,8 @@
-"""Control transfers of compiled code: the routines of `rules.stack`, written where they are needed.
+"""Control transfers of compiled code: the routines of `rules.stack`, inlined where they are needed.
 
-In a kernel as a whole most of what decides is known, which the special versions here make use of: `jump` and `remain`
-go to the block of a known address, `unwind` to the block that all share, and a branch that all lanes take or none does
-not look at the stack.
+In code of a whole kernel most conditions are known, of which the special versions here make use: `jump` and `remain` go
+to the block of a known address, `unwind` to the block that all share, and a branch that all lanes or none take does not
+access the stack.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from isakit.sem.routine_code import Callee
 from isakit.sem.trace import Effect
 
 _GOES_ON = ("pmevent", "brkpt", "discard", "unlock")
-"""Control actions that do not change who executes next."""
+"""Control actions that do not change which lanes execute next."""
 
 
 _NOT_COMPILED = {request.BRA_INDIRECT, request.EMIT, request.RESTART}
@@ -47,7 +47,7 @@ Handler = Callable[[Step, Effect, ValueLowering, Plan, Ref], None]
 _VARIABLES = {"active": "%mask", "broke": "%broke", "returned": "%returned", "exited": "%exited", "depth": "%depth",
               "pending": "%pending", "pc": "%next"}  # fmt: skip
 KEPT = {field: pointer(name) for field, name in _VARIABLES.items()}
-"""Fields of a warp that code of a kernel has in variables; in code of one instruction they are pointers to memory."""
+"""Fields of a warp that code of a kernel keeps in variables; in code of one instruction they are pointers to memory."""
 WARP = InMemory(STATE, KEPT)
 
 
@@ -84,7 +84,7 @@ class Transfers:
     # --- routines -------------------------------------------------------------------------------------------
     def rule(self, step: Step | None, routine: AnyRoutine, given: Mapping[str, Ref] | None = None,
              specials: SpecialCalls | None = None, odd: str = "", **statics: object) -> Ref | None:  # fmt: skip
-        """Write a routine for this warp; where it raises, the warp stops before the instruction (or at `odd`)."""
+        """Inline a routine for this warp; if it raises, the warp stops before the instruction (or at `odd`)."""
         c, b = self.code, self.code.body
 
         def raising(s: object) -> None:
@@ -101,10 +101,10 @@ class Transfers:
         return got
 
     def _specials(self, step: Step | None) -> dict[Callee, Special]:
-        """Return the versions, for this place, of what routines call."""
+        """Return the versions, for this instruction, of functions that routines call."""
 
         def nothing(low: Lowering, args: CallArguments) -> None:
-            """Do nothing: there is no quadon in the kernel."""
+            """Do nothing: the kernel has no quadon."""
 
         def unwind(low: Lowering, args: CallArguments) -> None:
             self.code.settle()
@@ -117,11 +117,11 @@ class Transfers:
 
     @abstractmethod
     def _address(self, pc: int) -> Ref:
-        """Return an address, as an argument of a routine."""
+        """Return an address as an argument of a routine."""
 
     @abstractmethod
     def _pc_of(self, r: Ref) -> int:
-        """Return the address that an argument of a routine is."""
+        """Return the address that is an argument of a routine."""
 
     @abstractmethod
     def _joined(self, step: Step) -> None:
@@ -133,22 +133,22 @@ class Transfers:
 
     @abstractmethod
     def _end_turn(self, step: Step) -> None:
-        """Leave compiled code, at the least until the other warps have had their turns."""
+        """Leave compiled code, at least until the other warps have had their turns."""
 
     # --- joins ----------------------------------------------------------------------------------------------
     def join(self, step: Step) -> None:
-        """Write the `join` tail before the instruction: pop until the join is complete or another path is found."""
+        """Emit the `join` tail before the instruction: pop until the join is complete or another path is found."""
         self._pop(step)
         self._joined(step)
 
     def _join_after(self, step: Step) -> None:
-        """Write the `join` tail after the instruction; nothing in it may stop."""
+        """Emit the `join` tail after the instruction; nothing in it may stop."""
         self.code.settle()
         self._pop(step)
         self.code.goto(step.op.following)
 
     def _pop(self, step: Step) -> None:
-        """Pop until the join is complete; where another path is found, go there."""
+        """Pop until the join is complete; if another path is found, continue there."""
         b = self.code.body
         done = self.rule(step, stack.join, {"here": self._address(step.pc)})
         assert done is not None
@@ -158,7 +158,7 @@ class Transfers:
 
     # --- requests -------------------------------------------------------------------------------------------
     def perform(self, step: Step, request: Effect | None, low: ValueLowering, plan: Plan, executing: Ref) -> bool:
-        """Carry out the control action and the tail of an instruction; returns whether the block ends."""
+        """Emit the control action and the tail of an instruction; return whether the block ends."""
         handler = self.handlers[step.control] if step.control else None
         if handler is not None and request is not None:
             handler(step, request, low, plan, executing)
@@ -180,7 +180,7 @@ class Transfers:
         self.code.stay(target)
 
     def _count(self, step: Step, name: str) -> None:
-        """Count an event, if a $pm register of the launch does."""
+        """Count an event if a $pm register of the launch counts it."""
         c, b = self.code, self.code.body
         if name in c.choices.pm_counters:
             p = c.state_pointer(state_layout.WARP.at(name))
@@ -236,7 +236,7 @@ class Transfers:
         self.rule(step, stack.call, given, {stack.jump: jump}, limited=bool(e.get("lim")))
 
     def _push(self, step: Step, routine: AnyRoutine) -> None:
-        """Write a routine that pushes an entry and leaves pc and lanes alone."""
+        """Emit a routine that pushes an entry and leaves pc and lanes alone."""
         assert step.target is not None
         self.rule(step, routine, {"target": self._address(step.target)})
         self.code.stay(step.op.following)
@@ -257,13 +257,13 @@ class Transfers:
         self._leave(step, stack.brk, executing)
 
     def _leave(self, step: Step, routine: AnyRoutine, executing: Ref) -> None:
-        """Change the state of lanes; the rest goes on, or the stack says who does."""
+        """Change the state of lanes; the others continue, or the stack decides which lanes do."""
         lanes = self._taken(executing)
         given = {"lanes": lanes, "following": self._address(step.op.following)}
         self.rule(step, routine, given, {stack.remain: lambda low, args: self._remain(step, lanes)})
 
     def _remain(self, step: Step, lanes: Ref) -> None:
-        """Emit `rules.stack.remain` after an instruction that is known: where no lane has left, nothing has changed."""
+        """Emit `rules.stack.remain` after a known instruction: if no lane has left, nothing has changed."""
         c, b = self.code, self.code.body
         if not step.conditional:
             c.settle()
@@ -302,7 +302,7 @@ class Transfers:
         self.rule(step, locks.unlock, {"words": words, "lanes": self._taken(executing)})
 
     def _discard(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
-        """Hide discarded lanes; they end, or go on as helpers."""
+        """Hide discarded lanes; they end, or continue as helpers."""
         c, b = self.code, self.code.body
         p = c.state_pointer(state_layout.VISIBLE)
         kept = b.not_(self._taken(executing))
@@ -365,7 +365,7 @@ class KernelTransfers(Transfers):
         return int(r.text)
 
     def _joined(self, step: Step) -> None:
-        """Continue with the instruction, in the version of its block that fits after a join."""
+        """Continue with the instruction, in the version of its block for the mask after a join."""
         c, b = self.code, self.code.body
         whole = b.eq(c.load32("mask"), -1)
         b.branch(whole, f"FJ{step.pc}{'' if c.full else 'm'}", f"MJ{step.pc}{'f' if c.full else ''}")
@@ -394,7 +394,7 @@ class KernelTransfers(Transfers):
         b.label(on)
 
     def _end_turn(self, step: Step) -> None:
-        """Leave compiled code, at the least until the other warps have had their turns."""
+        """Leave compiled code, at least until the other warps have had their turns."""
         self.saving.leave(step.op.following, state_layout.WAITING, is_set=True)
 
     # --- blocks that all share ------------------------------------------------------------------------------
@@ -406,7 +406,7 @@ class KernelTransfers(Transfers):
         b.branch(b.eq(c.load32("mask"), 0), "finished", "dispatch")
 
     def dispatching(self) -> None:
-        """`dispatch` goes where the stack said; `finished` ends the warp."""
+        """Emit `dispatch`, which continues where the stack decided, and `finished`, which ends the warp."""
         c, b = self.code, self.code.body
         b.label("dispatch")
         used = b.sge(b.load(I64, pointer("%issued")), c.slot("remaining"))
@@ -427,7 +427,7 @@ class KernelTransfers(Transfers):
         self.saving.end()
 
     def _leave_at_next(self, status: int) -> None:
-        """Save the warp, which goes on at the address in `next`, and leave with a status."""
+        """Save the warp, which continues at the address in `next`, and leave with a status."""
         self.saving.canonical(self.saving.dirty(None))
         self.saving.save(self.code.load32("next"), self.code.flow.places)
         self.saving.finish(status)

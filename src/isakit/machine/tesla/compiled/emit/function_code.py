@@ -1,7 +1,7 @@
-"""A function that is being written: its variables and masks, what it looks up, tags of address registers.
+"""A function under construction: its variables and masks, context slots, tags of address registers.
 
-`FunctionCode` is what the parts of an emitter know of the whole: `machine_values`, `state_saving`, `memory_access` and
-`control_transfer` write into it, `instruction_code` puts them together.
+`FunctionCode` is the interface of an emitter to its parts: `machine_values`, `state_saving`, `memory_access` and
+`control_transfer` write into it, `instruction_code` combines them.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ _STEPS = numbers(32, (4 * (j % 16) for j in range(32)))
 
 
 def shape_of(place: RegisterKey) -> tuple[IrType, int]:
-    """Return the type of the lanes of a register, and how many variables it has: a $c register one for each flag."""
+    """Return the type of the lanes of a register, and its number of variables: a $c register has one per flag."""
     return (V1, 4) if place[0] == "c" else (V32, 1)
 
 
 @dataclass(frozen=True)
 class LaunchFacts:
-    """Facts of a launch that are built into the code; everything else is looked up in the context.
+    """Properties of a launch that are compiled into the code; everything else is looked up in the context.
 
-    `consecutive`: the threads of a warp follow each other in a row of the block, see `lane_steps`; `order`: what the
-    program can tell of the order of its warps.
+    `consecutive`: the threads of a warp are consecutive in a row of the block, see `lane_steps`; `order`: how the
+    program can observe the order of its warps.
     """
 
     registers: int
@@ -60,7 +60,7 @@ class LaunchFacts:
 
     @classmethod
     def of(cls, launch: Launch, results: frozenset[RegisterKey] = frozenset()) -> LaunchFacts:
-        """Return the facts of a launch."""
+        """Return the properties of a launch."""
         return cls(
             launch.code.registers,
             launch.flags,
@@ -77,10 +77,10 @@ class LaunchFacts:
 class FunctionCode:
     """Common part of the code of a warp and of a single instruction.
 
-    `uniform`: registers that are one number at this place; `decided`: the guard, if it is the same for all lanes;
+    `uniform`: registers that are scalars at this point; `decided`: the guard, if it is the same for all lanes;
     `certain`: $a registers whose accesses in this block were checked when it began; `quads`: whether quads may be
     switched on as a whole; `halves`: the two halves of 16-byte loads, by node; `executing`: lanes (bools) that execute
-    the instruction; `steps_known`: what is known of the steps between lanes at this place.
+    the instruction; `steps_known`: the known steps between lanes at this point.
     """
 
     flow: Flow
@@ -109,13 +109,13 @@ class FunctionCode:
         self.steps_known: KnownSteps = {}
 
     def _prologue(self) -> None:
-        """Start the code before the first block anew: loads of context slots, and scratch variables."""
+        """Restart the code before the first block: loads of context slots, and scratch variables."""
         self._slots: dict[str, Ref] = {}
         self._loads, self._scratch = Builder(self.module), Builder(self.module)
 
     # --- small pieces ---------------------------------------------------------------------------------------
     def state_pointer(self, offset: int) -> Ref:
-        """Return the pointer into the warp's state."""
+        """Return a pointer into the warp's state."""
         return self.body.offset(STATE, offset)
 
     def number_of_warp(self) -> Ref:
@@ -134,7 +134,7 @@ class FunctionCode:
 
     # --- memory spaces --------------------------------------------------------------------------------------
     def bound(self, space: str) -> bool:
-        """Return whether the launch has the space at all."""
+        """Return whether the launch has the space."""
         if space == "l":
             return self.facts.has_local
         if space[0] == "c":
@@ -142,7 +142,7 @@ class FunctionCode:
         return space in ("s", "a", "p", "o") or int(space[1:]) in dict(self.facts.windows)
 
     def window(self, space: str, address: Ref, low: ValueLowering) -> tuple[Ref, Ref | None]:
-        """Return (device addresses of a g[] space, lanes outside of it, None where that cannot be)."""
+        """Return (device addresses of a g[] space, lanes outside of it: None if there cannot be any)."""
         window = self._window(space)
         outside = None
         if isinstance(window, PitchWindow):
@@ -156,7 +156,10 @@ class FunctionCode:
         return (low.op("add", address, low.constant(window.base, 32)) if window.base else address), outside
 
     def step_of_lanes(self, step: Step, space: str, address: Value) -> int | None:
-        """Return the difference of device addresses of a g[] space from lane to lane, all active; None: not known."""
+        """Return the difference of device addresses in a g[] space from lane to lane, all active.
+
+        None if it is not known.
+        """
         if self._lane_steps is None or not self.full or isinstance(self._window(space), PitchWindow):
             return None
         return self._lane_steps.step_of(step, address, self.steps_known)
@@ -165,12 +168,12 @@ class FunctionCode:
         return dict(self.facts.windows)[int(space[1:])]
 
     def site(self) -> Ref:
-        """Return the cell in which a global access remembers the address range it last hit."""
+        """Return the cell in which a global access caches the buffer it last hit."""
         self.sites += 1
         return self.body.offset(self.slot("sites", PTR), 8 * (self.sites - 1))
 
     def scratch(self, name: str, type: IrType) -> Ref:
-        """Return a variable for one use, or for several that do not overlap."""
+        """Return a temporary variable, for uses that do not overlap."""
         b = self._scratch
         if not any(line.startswith(f"  {name} = ") for line in b.lines):
             b.alloca(type, name, align=64)
@@ -182,7 +185,7 @@ class FunctionCode:
         return pointer(f"%{file}{n}f{part}" if file == "c" else f"%{file}{n}")
 
     def number_variable(self, place: RegisterKey, part: int = 0) -> Ref:
-        """Return the variable of a register, or of one flag, while it is one number for all lanes."""
+        """Return the variable of a register, or of one flag, while it is kept as a scalar."""
         file, n = place
         return pointer(f"%{file}{n}f{part}u" if file == "c" else f"%{file}{n}u")
 
@@ -212,7 +215,7 @@ class FunctionCode:
 
     # --- registers kept as one number ------------------------------------------------------------------------
     def settle(self, places: set[RegisterKey] | None = None) -> None:
-        """Write registers kept as one number to their lanes, for code that wants vectors (all of them by default)."""
+        """Write registers kept as scalars to their lanes, for code that needs vectors (all of them by default)."""
         b = self.body
         for place in sorted(self.uniform if places is None else places):
             for part, v in enumerate(self.lanes_of(place)):
@@ -241,11 +244,11 @@ class FunctionCode:
 
     # --- tags of $a registers -------------------------------------------------------------------------------
     def tag(self, n: int, value: Ref | None) -> None:
-        """Note what the lanes of $aN have in common, for accesses relative to it; None: nothing is known.
+        """Record the common properties of the lanes of $aN, for accesses relative to it; None: nothing is known.
 
-        `%aNlast` is the greatest address of the lanes, out of reach if one is no multiple of 4 or nothing is known:
-        where it is inside of a space all are. `%aNplain` tells of half warps whose lanes are neighbouring words
-        (`%aNrow`, `%aNrows` for 16 lanes) or equal; `%aNlow` and `%aNhigh` are the values of lanes 0 and 16.
+        `%aNlast` is the greatest address of the lanes, out of range if one is not a multiple of 4 or nothing is known:
+        if it is inside of a space, all are. `%aNplain` marks half-warps whose lanes are adjacent words (`%aNrow`,
+        `%aNrows` for 16 lanes) or equal; `%aNlow` and `%aNhigh` are the values of lanes 0 and 16.
         """
         b = self.body
         if n not in self._tagged:
@@ -296,11 +299,11 @@ class FunctionCode:
 
     @abstractmethod
     def in_loop(self, step: Step) -> bool:
-        """Return whether an instruction is executed so often that more code for less time pays."""
+        """Return whether an instruction is executed so often that faster but larger code pays."""
 
     @abstractmethod
     def rule(self, step: Step | None, routine: AnyRoutine, given: Mapping[str, Ref] | None = None) -> Ref | None:
-        """Write a routine of control for this warp; where it raises, the warp stops before the instruction."""
+        """Inline a control routine for this warp; if it raises, the warp stops before the instruction."""
 
     @abstractmethod
     def goto(self, pc: int) -> None:
@@ -312,10 +315,10 @@ class FunctionCode:
 
     @abstractmethod
     def stop_label(self) -> str:
-        """Return the block that leaves compiled code before the instruction."""
+        """Return the label of the block that leaves compiled code before the instruction."""
 
     def stop(self, step: Step, bad: Ref) -> None:
-        """Leave compiled code before this instruction where the i1 `bad` is set."""
+        """Leave compiled code before this instruction if the i1 `bad` is set."""
         on = self.body.fresh("on")
         self.body.branch(bad, self.stop_label(), on, RARELY)
         self.body.label(on)

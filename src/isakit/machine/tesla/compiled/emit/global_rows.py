@@ -1,4 +1,4 @@
-"""Accesses of g[] by all lanes that are neighbours, lie apart by a known step, or are at one address."""
+"""Accesses to g[] by all lanes at adjacent words, at a known step, or at one address."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from isakit.machine.tesla.compiled.emit.own_access import OwnAccess
 from isakit.machine.tesla.compiled.state_layout import TRUE, V32
 
 LOADED_AT_ONCE, STORED_AT_ONCE = (0, -4, 8), (0, -4)
-"""Bytes from the word of a lane to that of the next one, besides a word, for which there is a way without gathers."""
+"""Bytes from the word of a lane to that of the next one, other than a word, with a fast path without gathers."""
 NEAR = 12
-"""The most bytes from the word of a lane to that of the next one with which windows may hold all words."""
+"""Largest distance in bytes between the words of adjacent lanes at which windows may hold all words."""
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Accesses that may be to neighbours, or lie as it is known when code is made.
+    """Accesses that may be to adjacent words, or at a step known when code is generated.
 
-    The addresses, the lanes that access, the pointer if so; label if not, label after both, site, and the buffer that
-    it remembers (start, length). `apart`: bytes from the word of a lane to that of the next one, if so; the pointer is
-    that of the lowest word.
+    The addresses, the accessing lanes, the pointer in that case; label of the other case, label after both, site, and
+    the buffer that it caches (start, length). `apart`: bytes from the word of a lane to that of the next one in that
+    case; the pointer is that of the lowest word.
     """
 
     addresses: Ref
@@ -40,14 +40,14 @@ class _Rows:
 
 
 class GlobalRows(OwnAccess):
-    """A way without gathers and scatters for the usual shapes of an access, and the general one after it."""
+    """Fast paths without gathers and scatters for the usual shapes of an access, followed by the general one."""
 
     def _alike(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> list[Ref]:
-        """Load the words of g[] at one address for all lanes, all active; where nothing is there the warp stops."""
+        """Load the words of g[] at one address for all lanes, all active; outside of all buffers the warp stops."""
         return self._loaded(space, self._placed_alike(step, space, address, size, low), size, low)
 
     def _placed_alike(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering) -> LaneOffsets:
-        """Place an access of all lanes to g[] at one address; where nothing is there the warp stops."""
+        """Return the offsets of an access of all lanes to one address of g[]; outside of all buffers the warp stops."""
         c, b = self.code, self.code.body
         address = self._even(step, address, size, TRUE, low)
         at, lanes = self._windowed(step, space, address, low, TRUE)
@@ -97,14 +97,14 @@ class GlobalRows(OwnAccess):
         return _Rows(address, lanes, self._scalar_pointer(space, first), far, done, site, buffer, taken)
 
     def _last_buffer(self, site: Ref) -> tuple[Ref, Ref]:
-        """Start and length of the buffer that the instruction accessed last."""
+        """Return the start and length of the buffer that the instruction accessed last."""
         b = self.code.body
         return b.load(I32, site, 8), b.load(I32, b.offset(site, 4), 4)
 
     def _row(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, apart: int | None) -> list[Ref]:
         """Load the words of g[] for an access of `size` bytes per lane, all lanes active.
 
-        `apart`: what lies between the addresses of two lanes, if it is known.
+        `apart`: bytes between the addresses of two lanes, if known.
         """
         b, words = self.code.body, max(size // 4, 1)
         rows = self._rows(step, space, address, size, low, apart, LOADED_AT_ONCE if size == 4 else ())
@@ -141,7 +141,7 @@ class GlobalRows(OwnAccess):
         return [whole if size >= 4 else b.zext(whole, V32)]
 
     def _every_second(self, start: Ref) -> Ref:
-        """Return every second word from a pointer on, and nothing after the last one: 63 words."""
+        """Return every second word from a pointer on, reading nothing after the last one: 63 words."""
         b, index = self.code.body, [2 * j if j < 8 else 2 * j + 1 for j in range(16)]
         halves: list[Ref] = []
         for k in (0, 128):
@@ -151,7 +151,7 @@ class GlobalRows(OwnAccess):
         return halves_joined(b, halves)
 
     def _load_falling(self, space: str, rows: _Rows, low: ValueLowering) -> tuple[list[Ref], str]:
-        """Load the words of neighbours at falling addresses; the block for others is open after it."""
+        """Load adjacent words at falling addresses; emission continues in the block of the other cases."""
         b, (lowest, beyond) = self.code.body, self._falling(space, rows.addresses, rows.buffer, low)
         found = self._descending(b, b.load(V32, lowest, 4))
         near = b.current
@@ -160,7 +160,10 @@ class GlobalRows(OwnAccess):
         return [found], near
 
     def _load_windows(self, space: str, rows: _Rows) -> tuple[list[Ref], str]:
-        """Load words that are near each other, see `memory_windows`; the block for others is open after it."""
+        """Load words that are near each other, see `memory_windows`.
+
+        Emission continues in the block of the other cases.
+        """
         b, beyond = self.code.body, self.code.body.fresh("beyond")
         found = load_from_windows(b, self._base(space), rows.addresses, rows.buffer, beyond)
         b.jump(rows.done)
@@ -169,7 +172,10 @@ class GlobalRows(OwnAccess):
         return [found], near
 
     def _load_near(self, space: str, rows: _Rows) -> tuple[list[Ref], str]:
-        """Load words of a few neighbouring lines of memory, in any order; the block for others is open after it."""
+        """Load words of a few adjacent lines of memory, in any order.
+
+        Emission continues in the block of the other cases.
+        """
         c, b = self.code, self.code.body
         both = b.call(c.shared("load_near"), self._base(space), rows.site, rows.addresses)
         found = b.part(both, 0)
@@ -181,7 +187,7 @@ class GlobalRows(OwnAccess):
         return [found], near
 
     def _load_missed(self, step: Step, space: str, rows: _Rows, size: int, low: ValueLowering) -> list[Ref]:
-        """Load the words where the lanes do not access neighbours in the buffer that was accessed last."""
+        """Load the words where the lanes do not access adjacent ones in the buffer that was accessed last."""
         placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, low)
         got = self._loaded(space, placed, size, low)
         if placed.lanes == TRUE:
@@ -216,7 +222,7 @@ class GlobalRows(OwnAccess):
         b.label(rows.done)
 
     def _store_near(self, rows: _Rows, words: Sequence[Ref], size: int) -> None:
-        """Store at a pointer, all of it in the buffer."""
+        """Store at a pointer; the whole range is in the buffer."""
         b = self.code.body
         if rows.apart == 0:  # where lanes hit the same place the highest one wins
             b.store(b.extract(words[0], 31), rows.pointer, 4)

@@ -1,7 +1,7 @@
-"""The code of an instruction: what it computes, its effects, and where the warp goes after it.
+"""The code of an instruction: its computation, its effects, and where the warp continues.
 
-`InstructionCode` is the emitter: one object whose parts write into it. `warp_code` makes functions of kernels with it,
-`interpreter_handlers` functions of single instructions.
+`InstructionCode` is the emitter: one object whose parts write into it. `warp_code` generates functions of kernels with
+it, `interpreter_handlers` functions of single instructions.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from isakit.sem.value import Value, uniform_number
 
 
 class InstructionCode(FunctionCode):
-    """Writes instructions, one after the other.
+    """Emits instructions, one after the other.
 
-    Parts: `access` to memory, `transfer` of control, `values` of the machine. `uniform_at`: registers that are one
-    number, by address; `lazy`: registers that may hold NaNs of the host; `races`: see `StateSaving`; `alike_places`:
-    registers that may be kept as one number.
+    Parts: `access` to memory, `transfer` of control, `values` of the machine. `uniform_at`: scalar registers, by
+    address; `lazy`: registers that may hold NaNs of the host; `races`: see `StateSaving`; `alike_places`: registers
+    that may be kept as scalars.
     """
 
     transfer: Transfers
@@ -52,7 +52,7 @@ class InstructionCode(FunctionCode):
         return self.transfer.rule(step, routine, given)
 
     def is_parked(self, step: Step, place: RegisterKey) -> bool:
-        """Return true if lanes that do not execute the instruction may still read the place."""
+        """Return true if lanes that do not execute the instruction may still read the register."""
         return True
 
     def stay(self, pc: int) -> None:
@@ -77,7 +77,7 @@ class InstructionCode(FunctionCode):
         return plan
 
     def instruction(self, step: Step) -> bool:
-        """Emit one instruction; returns whether it ends the block."""
+        """Emit one instruction; return whether it ends the block."""
         assert step.trace is not None
         plan = self._plan(step)
 
@@ -125,7 +125,7 @@ class InstructionCode(FunctionCode):
         return number
 
     def _flag_leaf(self, step: Step) -> Callable[[Value, int], Ref | None]:
-        """Return one bit of a $c register, without the others."""
+        """Return one bit of a $c register without computing the others."""
 
         def flag(v: Value, bit: int) -> Ref | None:
             if v.op != "read" or v.attr != "c" or bit > 3:
@@ -193,7 +193,7 @@ class InstructionCode(FunctionCode):
             self.tag(n, whole if lanes == TRUE else None)
 
     def _write_alike(self, step: Step, e: Effect, low: ValueLowering, values: list[Ref]) -> None:
-        """Write one number for all lanes."""
+        """Emit the write of a scalar for all lanes."""
         place = e.name, uniform_number(e.args[0], step.word)
         if e.name == "r" and place[1] >= self.facts.registers:
             return

@@ -2,7 +2,7 @@
 
 A kernel is an array of records, one per 32-bit unit of its code (`handlers` has the layout); a record holds the
 addresses of the functions that execute the instruction, and its numbers. Functions are compiled when first needed, in
-batches that are kept on disk, so that a kernel of instructions that were seen before starts at once.
+batches that are cached on disk, so that a kernel of instructions seen before starts at once.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ T = TypeVar("T")
 
 
 def _memory_module(target: Host) -> str:
-    """Return the functions of memory that every kernel shares."""
+    """Return the IR of the memory functions that every kernel shares."""
     module = LlvmModule(32)
     add_support(module, target)
     return str(module) + METADATA
 
 
 def _control_module(target: Host, choices: Choices) -> str:
-    """Return the loop, the driver, and the functions of control that every kernel shares."""
+    """Return the IR of the loop, the driver, and the control functions that every kernel shares."""
     module = LlvmModule(32)
     HandlerCode(module, target, Step(Op(0, 0), 0, None), choices).joining("join")
     add_functions(module, target, choices, (*SHARED, *INTERPRETER))
@@ -66,15 +66,15 @@ def _control_module(target: Host, choices: Choices) -> str:
 
 
 INDEX = ".index"
-"""The end of an index's name. Indexes are JSON: key -> (batch, function, what the record holds, sites)."""
+"""The suffix of an index's name. Indexes are JSON: key -> (batch, function, layout of the record, sites)."""
 IndexEntry = tuple[str, str, Sequence[Any], int]
 MOST_INDEXES = 16
-"""Indexes that are read one by one; more are put together in one."""
+"""Number of indexes that are read one by one; more are merged into one."""
 
 
 @dataclass(frozen=True)
 class Handler:
-    """Functions of one kind of instruction: addresses for all lanes and for some, and what the record holds."""
+    """Functions of one kind of instruction: addresses for all lanes and for some, and the layout of its record."""
 
     full: int
     some: int
@@ -101,7 +101,7 @@ class Handlers:
         self.kind = f"handlers/{tag}"
 
     def make(self, wanted: dict[str, Step], choices: Choices) -> None:
-        """Make `known` hold the handlers of all keys; None for what cannot be compiled."""
+        """Compile the missing handlers of the given keys into `known`; None for those that cannot be compiled."""
         with using_llvm:
             missing = {k: s for k, s in wanted.items() if k not in self.known}
             if missing:
@@ -114,13 +114,13 @@ class Handlers:
                     self._compile(batch, choices)
 
     def fetch(self, wanted: Sequence[str]) -> bool:
-        """Load the handlers of all keys into this process; returns whether all are there."""
+        """Load the handlers of all keys into this process; return whether all exist."""
         with using_llvm:
             return self.has(wanted) and not self._fetch({k: None for k in wanted if k not in self.known})
 
     # --- the disk -------------------------------------------------------------------------------------------
     def has(self, wanted: Iterable[str]) -> bool:
-        """Return whether handlers of all keys are there, here or on disk."""
+        """Return whether handlers of all keys exist, here or on disk."""
         with using_llvm:
             self._index()
             return all(k in self.known or k in self._on_disk for k in wanted)
@@ -188,7 +188,7 @@ class Handlers:
         self._write_index({key: (tag, name, s.values, s.sites) for key, (name, s) in index.items()})
 
     def _write_index(self, entries: dict[str, IndexEntry]) -> str:
-        """Write an index; returns its name."""
+        """Write an index; return its name."""
         content = json.dumps(entries).encode()
         name = hashlib.sha256(content).hexdigest()[:24] + INDEX
         write_object(self.kind, name, content)
@@ -206,7 +206,7 @@ def handlers_of(target: Host) -> Handlers:
 
 
 class Library:
-    """Functions of a target that kernels need beside their handlers: the loop, the scheduler, control."""
+    """Functions of a target that kernels need besides their handlers: the loop, the scheduler, control."""
 
     def __init__(self, target: Host, choices: Choices) -> None:
         self.handlers = handlers_of(target)
@@ -231,7 +231,7 @@ def library(target: Host, choices: Choices) -> Library:
 
 
 def forget() -> None:
-    """Make everything anew when it is asked for: routines have got another text."""
+    """Discard all functions, so that they are compiled again: routines have changed."""
     handlers_of.cache_clear()
     _libraries.clear()
 
@@ -247,7 +247,7 @@ def _controls(step: Step) -> bool:
 
 
 def _choices_of(step: Step, choices: Choices) -> str:
-    """Return a text that stands for the choices that the code of an instruction depends on."""
+    """Return a key of the choices that the code of an instruction depends on."""
     assert step.trace is not None
     out: list[object] = [choices.join] if step.op.join or step.op.exit else []
     if _controls(step):
@@ -265,7 +265,7 @@ def _choices_of(step: Step, choices: Choices) -> str:
 
 
 def key_of(step: Step, view: View, choices: Choices) -> str:
-    """Return the name of a handler: everything its code depends on beside the sources."""
+    """Return the name of a handler: everything its code depends on besides the sources."""
     op, form = step.op, step.op.instruction.form if step.op.instruction is not None else None
     assert form is not None
     guard = form.parts.get("guard")
@@ -293,7 +293,7 @@ _STOP, _JOIN, _SERVE, _FIRST = range(4)
 class InterpreterProgram:
     """A kernel for the interpreter: `records` has one row of `handlers.RECORD` bytes per unit of code and two more.
 
-    `sites` counts the global accesses that remember an address range.
+    `sites` counts the global accesses that cache a buffer.
     """
 
     def __init__(self, lib: Library, keys: list[str], which: Array, records: Array, sites: int) -> None:
@@ -306,7 +306,7 @@ class InterpreterProgram:
         records.view(np.int64)[:, :4] = np.array(functions, np.int64)[which]
 
     def mark(self, code: Code, races: Iterable[tuple[int, int]]) -> None:
-        """Set what accesses are among the races of the program, by their addresses."""
+        """Mark the accesses among the races of the program, by their addresses."""
         for pc, bits in races:
             self.records.view(np.uint32)[(pc - code.address) // 4, handlers.RACES // 4] = bits
 
@@ -319,7 +319,7 @@ class InterpreterProgram:
 
     @classmethod
     def kept(cls, content: bytes, target: Host, choices: Choices) -> InterpreterProgram | None:
-        """Return the program of a `content`; None where handlers it needs have gone."""
+        """Return the program with a `content`; None if handlers it needs no longer exist."""
         data = zlib.decompress(content)
         start = 4 + int.from_bytes(data[:4], "little")
         head = json.loads(data[4:start])
@@ -332,7 +332,7 @@ class InterpreterProgram:
 
     @classmethod
     def made(cls, code: Code, flow: Flow, target: Host, choices: Choices) -> InterpreterProgram:
-        """Make the program of a kernel; handlers that are missing are compiled."""
+        """Return the program of a kernel; missing handlers are compiled."""
         lib = library(target, choices)
         first_joins = choices.join == "before"
         steps = [s for s in flow.steps.values() if s.trace is not None and (s.sampled or not s.served)]

@@ -1,8 +1,8 @@
 """The interpreter's instructions: one function per kind of instruction, from the same lowering as compiled kernels.
 
-`i32 @name(ptr %ctx, ptr %ws, ptr %uop)` executes one instruction of a warp on its state in memory and says how to go on
-(see `NEXT` and the other results). Register numbers, immediates and addresses come from the record `%uop`, so that one
-function serves every instruction with the same static bits; `RecordSlots` says what the record holds.
+`i32 @name(ptr %ctx, ptr %ws, ptr %uop)` executes one instruction of a warp on its state in memory and returns how to
+continue (see `NEXT` and the other results). Register numbers, immediates and addresses come from the record `%uop`, so
+that one function serves every instruction with the same static bits; `RecordSlots` describes the record.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ ENTRY = pointer("%uop")
 FIRST, BODY = INSTRUCTION.at("first_all"), INSTRUCTION.at("body_all")
 MAX_VALUES = (RECORD - VALUES) // 8
 HERE, BEHIND, THERE = -1, -2, -3
-"""Stand-ins for the addresses of an instruction, the next one and the target of a transfer."""
+"""Placeholders for the addresses of an instruction, of the next one, and of the target of a transfer."""
 _WHERE = {HERE: PC, BEHIND: FOLLOWING, THERE: TARGET}
 
 
@@ -62,7 +62,7 @@ Expression = Sequence[Any]
 
 
 def expression(v: Value) -> Expression:
-    """Write a uniform value as plain data."""
+    """Return a uniform value as plain data."""
     if v.op == "const":
         return ["const", v.attr, v.width]
     if v.op == "param":
@@ -84,14 +84,14 @@ def number_of(e: Expression, word: int) -> int:
 class RecordSlots:
     """Values of a record: (kind, expression), the kind "param", or "read" or "write" and a register file.
 
-    `sites` counts the places where the instruction remembers an address range.
+    `sites` counts the accesses of the instruction that cache a buffer.
     """
 
     values: tuple[tuple[str, Expression], ...]
     sites: int
 
     def fill(self, word: int, registers: int) -> list[int]:
-        """Return the values for an instruction word; places of registers are offsets in the state of a warp."""
+        """Return the values for an instruction word; registers are offsets in the state of a warp."""
         out: list[int] = []
         for what, e in self.values:
             n = number_of(e, word)
@@ -127,7 +127,7 @@ class HandlerCode(InstructionCode):
         return RecordSlots(tuple(self._listed), self.sites)
 
     def functions(self, name: str) -> None:
-        """Add `name`_full and `name`_some: all 32 lanes are active, or some are."""
+        """Emit `name`_full for 32 active lanes, and `name`_some for fewer."""
         if self.choices.join == "after":  # where lanes of another path go on, the instruction is done already
             self._elsewhere = JUMP
         for suffix in ("full", "some"):
@@ -139,7 +139,7 @@ class HandlerCode(InstructionCode):
             self.stay(BEHIND)
 
     def joining(self, name: str) -> None:
-        """Add the function that performs the `join` tail alone."""
+        """Emit the function that performs the `join` tail alone."""
         self.full = False
         self.module.add(self._function(name, lambda: self.transfer.join(self.step)))
 
@@ -202,11 +202,11 @@ class HandlerCode(InstructionCode):
 
     # --- what differs from a compiled kernel ----------------------------------------------------------------
     def goto(self, pc: int) -> None:
-        """Leave the mask to the interpreter, which looks at it itself."""
+        """Leave the mask to the interpreter, which checks it itself."""
         self.body.jump(f"F{pc}")
 
     def stop_label(self) -> str:
-        """Return the block that leaves the instruction to the reference machine, or to the host."""
+        """Return the label of the block that leaves the instruction to the reference machine, or to the host."""
         return "served" if self.step.sampled else "stopped"
 
     def unit_of(self, step: Step) -> Ref:
@@ -216,7 +216,7 @@ class HandlerCode(InstructionCode):
         return b.zext(b.lshr(offset, 2), I64)
 
     def in_loop(self, step: Step) -> bool:
-        """Return true: handlers are made once, and run for many instructions."""
+        """Return true: handlers are compiled once, and run for many instructions."""
         return True
 
     def bound(self, space: str) -> bool:
@@ -224,7 +224,7 @@ class HandlerCode(InstructionCode):
         return True
 
     def window(self, space: str, address: Ref, low: ValueLowering) -> tuple[Ref, Ref | None]:
-        """Return device addresses and the lanes outside; base, size and rows come from the context."""
+        """Return device addresses and the lanes outside of the space; base, size and rows come from the context."""
         b = self.body
 
         def number(name: str) -> Ref:
@@ -255,7 +255,7 @@ class HandlerCode(InstructionCode):
         return low.op("or", low.compare("ugt", address, last), none)
 
     def site(self) -> Ref:
-        """Return the cell of the next global access; the record says where those of an instruction begin."""
+        """Return the cell of the next global access; the record has the first cell of an instruction."""
         b = self.body
         p = b.offset(self.slot("sites", PTR), b.zext(self.number(SITE), I64))
         self.sites += 1

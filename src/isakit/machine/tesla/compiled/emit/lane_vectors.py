@@ -7,7 +7,7 @@ from isakit.engine.llvm.builder import I16, numbers
 
 
 def multiples(step: int) -> Ref:
-    """Return the vector 0, step, 2 * step ..., one element per lane."""
+    """Return the vector 0, step, 2 * step, ..., one element per lane."""
     return numbers(32, (step * j for j in range(32)))
 
 
@@ -17,7 +17,7 @@ WORDS = multiples(4)
 def all_equal(b: Builder, x: Ref, y: Ref) -> Ref:
     """Return whether two numbers are the same in every lane, as i1.
 
-    The halves' differences are put together first: comparisons that give flags take three times as long as that.
+    The differences of the halves are combined first: comparisons that set flags take three times as long.
     """
     other = b.xor(x, y)
     low, high = (b.shuffle(other, range(first, first + 16)) for first in (0, 16))

@@ -1,4 +1,4 @@
-"""Values that only the machine knows, in compiled code: lanes, quads, special registers, inputs, textures, locks."""
+"""Machine values in compiled code: lanes, quads, special registers, inputs, textures, locks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from isakit.sem.requests import MachineValue, covered
 from isakit.sem.value import Value, uniform_number
 
 VARYING_WORDS = 256
-"""Words of v[] compiled code can name; the table of rows has this many for each way to interpolate."""
+"""Words of v[] that compiled code can name; the table of rows has this many for each kind of interpolation."""
 
 
 class MachineValues:
@@ -64,7 +64,7 @@ class MachineValues:
         return self._quad_of(low, v, low.splat(low.resize(low.value(selector), 32)))
 
     def _quad_of(self, low: ValueLowering, v: Value, selector: Ref) -> Ref:
-        """Return the value of the lane of the quad that each lane selects."""
+        """Return the value in the lane of the quad that each lane selects."""
         value = low.splat(low.value(v.args[0]))
         wanted = low.op("and", selector, low.constant(3, 32))
         out: Ref | None = None
@@ -94,7 +94,10 @@ class MachineValues:
         return b.trunc(b.mul(self._issued(step), per_instruction), I32)
 
     def _lock(self, step: Step, low: ValueLowering, v: Value) -> Ref:
-        """Return lanes that get the lock of their word; a contended word, or none, stops the warp before."""
+        """Return the lanes that get the lock of their word.
+
+        A contended word, or an address that is not in s[], stops the warp before the instruction.
+        """
         b, address = self.code.body, low.splat(low.resize(low.value(v.args[0]), 32))
         lanes, limit = self.code.as_bits(self.code.executing), self.code.slot("shared_limit", I32)
         self.code.stop(step, b.call(self.code.shared("check_own"), limit, address, 4, lanes))
@@ -103,7 +106,7 @@ class MachineValues:
         return b.bitcast(got, V1)
 
     def _interp(self, step: Step, low: ValueLowering, v: Value, flat: bool, centroid: bool) -> Ref:
-        """Load a row of the inputs that were evaluated before: `varyings` points to a table of them."""
+        """Load a row of the inputs that were interpolated before: `varyings` points to a table of them."""
         b, table = self.code.body, self.code.slot("varyings", PTR)
         address = low.resize(low.value(v.args[0]), 32)
         if not address.uniform:  # $a0, which is 0 in all lanes
@@ -118,10 +121,10 @@ class MachineValues:
 
     def _tex(self, step: Step, low: ValueLowering, v: Value, op: str, cube: bool, quads: bool,
                      mask: int) -> Ref:  # fmt: skip
-        """Call the function of a texture operation. Its answer stays in memory, from which `texel` takes components.
+        """Call the function of a texture operation. Its result stays in memory, from which `texel` takes components.
 
-        The table `textures` has an address for each unit of the code: of a function and the record it gets, or 0. Where
-        there is none, or it cannot answer, the warp leaves for the host.
+        The table `textures` has an address for each unit of the code, of a function and its record, or 0. If there is
+        no function, or it fails, the warp leaves for the host.
         """
         b, sources = self.code.body, v.args[5:]
         given, answer = (self.code.scratch(name, array(4, V32)) for name in ("%tex_in", "%tex_out"))

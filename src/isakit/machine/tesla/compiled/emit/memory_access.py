@@ -28,7 +28,7 @@ class KernelAccesses(GlobalRows):
     """Memory instructions of one kernel."""
 
     def load(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: Ref, some: bool) -> None:
-        """Write a load effect, and define its result node."""
+        """Emit a load effect, and define its result node."""
         assert e.result is not None
         size, node = int(e.get("size")), plan.effects.get(id(e.result))
         where = plan.canonical(e.args[0])
@@ -65,7 +65,7 @@ class KernelAccesses(GlobalRows):
         return low.op("or", high, low.resize(first, 64))
 
     def output(self, word: Ref, value: Ref, low: ValueLowering, lanes: Ref, some: bool) -> None:
-        """Write word `word` of o[]; nothing happens past its end."""
+        """Emit a write of word `word` of o[]; nothing happens past its end."""
         c, b = self.code, self.code.body
         word = low.resize(word, 32)
         row = b.lshr(c.slot("o_size", I32), 2)
@@ -78,7 +78,7 @@ class KernelAccesses(GlobalRows):
         b.store(b.select(lanes, value, b.load(V32, p, 4)) if some else value, p, 4)
 
     def store(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: Ref, some: bool) -> None:
-        """Write a store effect; where lanes hit the same place the highest lane wins."""
+        """Emit a store effect; if lanes hit the same word, the highest lane wins."""
         size = int(e.get("size"))
         if e.name[0] in "cap":
             raise NotCompiled("a store to a space that cannot be written")
@@ -111,7 +111,7 @@ class KernelAccesses(GlobalRows):
             self._store_each(e.name, placed, words, low)
 
     def atomic(self, step: Step, e: Effect, plan: Plan, low: ValueLowering, lanes: Ref) -> None:
-        """Emit a read-modify-write, as lane after lane; defines the node of the old values."""
+        """Emit a read-modify-write, in the order of the lanes; define the node of the old values."""
         b, size = self.code.body, int(e.get("size"))
         if e.name[0] != "g":
             raise NotCompiled(f"an atomic on {e.name}[]")
@@ -144,7 +144,7 @@ class KernelAccesses(GlobalRows):
             low.define(node, b.load(vector, olds, 64))
 
     def _update(self, space: str, placed: LaneOffsets, update: Update, olds: Ref, low: ValueLowering) -> None:
-        """Emit a read-modify-write of words that may be anywhere."""
+        """Emit a read-modify-write of words at any offsets."""
         b, bits, done = self.code.body, update.operands[0].width, self.code.body.fresh("updated")
         offsets, size, element = low.splat(placed.offsets), bits // 8, integer(bits)
         f = low.one_lane(update.operation, (), (bits,) * (1 + len(update.operands)))

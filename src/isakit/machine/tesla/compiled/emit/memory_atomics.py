@@ -1,9 +1,8 @@
 """Read-modify-write of device memory for the lanes of a warp, in the order of the lanes.
 
-Two cases need no loop over the lanes, and no definition of their own: lanes at neighbouring words, where a vector is
-read, changed and written, and lanes at one word with an operation whose order cannot be told. There the lanes' operands
-are combined with each other first, by the operation itself, and where old values are used each lane gets what the
-lanes before it have made of the word.
+Two cases need no loop over the lanes: lanes at adjacent words, where a vector is read, changed and written, and lanes
+at one word with an operation whose order is not observable. There the lanes' operands are combined first, by the
+operation itself, and if old values are used, each lane gets the result of the lanes before it.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ NEUTRAL: Mapping[str, int] = {
         (atomics.atomic_min_signed, (1 << 31) - 1),
     )
 }  # fmt: skip
-"""Associative and commutative operations on words, by name: the operand that changes nothing."""
+"""Associative and commutative operations on words by name, with their neutral elements."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +39,12 @@ class Update:
 
 
 def _shifted(b: Builder, lanes: Ref, by: int, neutral: Ref) -> Ref:
-    """Give every lane what the lane `by` before it has."""
+    """Return, for every lane, the value of the lane `by` before it."""
     return b.shuffle(lanes, [j - by if j >= by else 32 + j for j in range(32)], neutral)
 
 
 def _from(b: Builder, lanes: Ref, distance: int) -> Ref:
-    """Give every lane what the lane `distance` behind it has, in the first half of 2 * `distance` lanes."""
+    """Return, for every lane, the value of the lane `distance` after it, in the first half of 2 * `distance` lanes."""
     return b.shuffle(lanes, [(j + distance) % 32 for j in range(32)])
 
 
@@ -80,7 +79,10 @@ def at_one_word(low: ValueLowering, update: Update, pointer: Ref, olds: Ref) -> 
 def in_one_word(
     low: ValueLowering, update: Update, offsets: Ref, pointer: Callable[[Ref], Ref], olds: Ref, done: str
 ) -> None:
-    """Emit all lanes' accesses to one word, with an operation in `NEUTRAL`; the block for others is open after it."""
+    """Emit all lanes' accesses to one word, by an operation in `NEUTRAL`.
+
+    Emission continues in the block of other cases.
+    """
     b, lanes = low.body, update.lanes
     first = b.and_(b.trailing_zeros(lanes), 31)
     at = b.extract(offsets, first)
@@ -108,7 +110,7 @@ def at_row(low: ValueLowering, update: Update, pointer: Ref, olds: Ref) -> None:
 def in_a_row(
     low: ValueLowering, update: Update, offsets: Ref, pointer: Callable[[Ref], Ref], olds: Ref, done: str
 ) -> None:
-    """Emit the accesses of lanes to neighbouring words; the block for others is open after it."""
+    """Emit the accesses of lanes to adjacent words; emission continues in the block of the other cases."""
     b = low.body
     first = b.extract(offsets, 0)
     neighbours = all_equal(b, offsets, low.op("add", low.splat(first), WORDS))

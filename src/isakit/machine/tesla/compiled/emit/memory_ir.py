@@ -21,7 +21,7 @@ from isakit.machine.tesla.rules import accesses
 from isakit.sem.value import Value
 
 LOADED = structure(V32, I1)
-"""Words of all lanes, and a bool."""
+"""Words of all lanes, and a flag."""
 SIGNATURES: dict[str, tuple[IrType, ...]] = {
     "check_global": (I1, PTR, PTR, V32, I32, I32),
     "check_own": (I1, I32, V32, I32, I32),
@@ -35,12 +35,12 @@ MAD = f"{V32} @({V32}, {V32}, {V32})"
 
 
 def in_buffers(target: Host) -> str:
-    """Return the name of the function that looks for the buffers of addresses."""
+    """Return the name of the function that finds the buffers of addresses."""
     return routine_symbol(accesses.in_buffers.name, target, DEFAULT)
 
 
 def names(target: Host) -> list[str]:
-    """Return the names that kernels find."""
+    """Return the names by which kernels find the functions."""
     everywhere = [name for name in SIGNATURES if target.embedded or name != "load_near"]
     return [symbol(name, target) for name in (*everywhere, *(["careful_mad"] if target.embedded else []))] + [
         in_buffers(target)
@@ -48,7 +48,7 @@ def names(target: Host) -> list[str]:
 
 
 def kernel_module(target: Host) -> LlvmModule:
-    """Return a module that finds functions here."""
+    """Return a module that can call the functions here."""
     module = LlvmModule(32)
     if target.embedded:
         module.elsewhere[CAREFUL_MAD] = symbol("careful_mad", target), target.convention + MAD
@@ -72,7 +72,7 @@ def symbol(name: str, target: Host) -> str:
 
 
 def add_support(module: LlvmModule, target: Host) -> None:
-    """Add all of them to a module."""
+    """Add all support functions to a module."""
     add_functions(module, target, DEFAULT, ALWAYS)
     makers: dict[str, Callable[[Builder, _Support], None]] = {
         "check_global": _check_global, "check_own": _check_own, "load_words": _load_words, "load_own": _load_own,
@@ -101,7 +101,7 @@ class _Support:
 
     @property
     def in_buffers(self) -> IrFunction:
-        """The function that looks for the buffers of addresses."""
+        """The function that finds the buffers of addresses."""
         return shared_function(code_of(accesses.in_buffers, DEFAULT), self.target, DEFAULT)
 
     @staticmethod
@@ -149,15 +149,15 @@ def _check_own(b: Builder, support: _Support) -> None:
 
 
 def nothing(v: Value) -> Ref:
-    """Return the leaves of values that have none."""
+    """Refuse leaves, for values that have none."""
     raise AssertionError(v.op)
 
 
 def _row(b: Builder, base: Ref, at: Ref, lanes: Ref) -> tuple[Ref, Ref]:
-    """Branch to `near` where the active lanes access neighbouring words, else to `other`.
+    """Branch to `near` if the active lanes access adjacent words, else to `other`.
 
-    Returns the mask of the lanes, and the address of what is lane 0's word or would be: the block `near` is open.
-    Offsets are signed: a row must not run over the largest one.
+    Returns the mask of the lanes, and the address of lane 0's word, active or not. Emission continues in the block
+    `near`. Offsets are signed: a row must not exceed the largest one.
     """
     mask = b.bitcast(lanes, V1)
     some = b.and_(b.trailing_zeros(lanes), 31)
@@ -192,7 +192,7 @@ def _load_words(b: Builder, support: _Support) -> None:
 
 
 def _load_own(b: Builder, support: _Support) -> None:
-    """Load the words at $a + offset of s[] or c[], and say whether some access is bad (then nothing is loaded)."""
+    """Load the words at $a + offset of s[] or c[], and return whether any access is bad (then nothing is loaded)."""
     base, limit, a, offset, lanes = support.given(PTR, I32, V32, I32, I32)
     at = b.and_(b.add(a, b.splat(offset, V32)), 65535)
     b.branch(b.call(support["check_own"], limit, at, 4, lanes), "stop", "load")
@@ -203,7 +203,7 @@ def _load_own(b: Builder, support: _Support) -> None:
 
 
 def _store_words(b: Builder, support: _Support) -> None:
-    """Store words; where lanes hit the same one the highest lane wins."""
+    """Store words; if lanes hit the same one, the highest lane wins."""
     base, at, value, lanes = support.given(PTR, V32, V32, I32)
     mask, row = _row(b, base, at, lanes)
     b.store_masked(value, row, mask, 4)

@@ -1,9 +1,9 @@
 """Words of lanes that are near each other in memory, in whatever order: a window of memory is read and permuted.
 
-A half of a warp has its own window of `SIZE` bytes. It begins at the line of memory that has the lower one of the words
-of the half's first and last lane, but lies in the buffer as a whole, so no bounds have to be looked at but its own: an
-address is good if it differs from the beginning of the window in nothing but the bits of a word's number. These are
-words at one address, in reverse, in steps of up to three words, and in many permuted orders. Needs AVX-512.
+Each half of a warp has its own window of `SIZE` bytes. It begins at the line of memory that holds the lower one of the
+words of the half's first and last lane, but is wholly in the buffer, so that only its own bounds need checking: an
+address is good if it differs from the start of the window in the bits of the word index only. This covers words at one
+address, in reverse, in steps of up to three words, and in many permuted orders. Needs AVX-512.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def halves_joined(b: Builder, halves: list[Ref]) -> Ref:
 def in_windows(b: Builder, addresses: Ref, buffer: tuple[Ref, Ref]) -> tuple[Ref, list[tuple[Ref, Ref]]]:
     """Return (all words are in windows of the buffer, i1; for each half the start of its window and the offsets).
 
-    `buffer` is its start and its length; windows begin at a line of memory where the end of the buffer allows it.
+    `buffer` is (start, length); windows begin at a line of memory if the end of the buffer allows it.
     """
     start, length = buffer
     last = b.and_(b.sub(b.add(start, length), SIZE), -4)
@@ -59,7 +59,7 @@ def permuted(b: Builder, start: Ref, offsets: Ref) -> Ref:
 
 
 def load_from_windows(b: Builder, memory: Ref, addresses: Ref, buffer: tuple[Ref, Ref], beyond: str) -> Ref:
-    """Load the words of all lanes; goes to the label `beyond` where they are not in windows of the buffer."""
+    """Load the words of all lanes; branch to the label `beyond` if they are not in windows of the buffer."""
     good, halves = in_windows(b, addresses, buffer)
     inside = b.fresh("windows")
     b.branch(good, inside, beyond)
@@ -69,9 +69,9 @@ def load_from_windows(b: Builder, memory: Ref, addresses: Ref, buffer: tuple[Ref
 
 
 def near_loads(b: Builder, f: IrFunction) -> str:
-    """Return the function `load_near`: words of all lanes, and whether they are there.
+    """Return the function `load_near`: words of all lanes, and whether they could be loaded.
 
-    A site has start and length of the buffer that was hit last.
+    A site has the start and length of the buffer that was hit last.
     """
     memory, site, at = pointer("%memory"), pointer("%site"), Ref("%at", V32)
     result = structure(V32, I1)

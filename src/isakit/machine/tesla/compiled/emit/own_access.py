@@ -18,12 +18,12 @@ from isakit.sem.value import Value
 
 
 class OwnAccess(OffsetAccess):
-    """Accesses relative to address registers, by what is known of these (`LaneCode.tag`)."""
+    """Accesses relative to address registers, by the known properties of these (`LaneCode.tag`)."""
 
     def ahead(self, steps: Sequence[Step]) -> set[int]:
-        """Check all accesses of a block relative to $a registers it does not write before, at once; returns those.
+        """Check all accesses of a block relative to $a registers it does not write before, at once; return these.
 
-        Where an access may be outside of its space the version of the block for some lanes runs.
+        If an access may be outside of its space, the version of the block for some lanes runs.
         """
         c, b = self.code, self.code.body
         reach: dict[tuple[str, int], int] = {}
@@ -59,14 +59,17 @@ class OwnAccess(OffsetAccess):
         return [self._scalar_pointer(space, f) for f in firsts]
 
     def _reaches(self, space: str, n: int, distance: int) -> Ref:
-        """Return whether a space has the words of all lanes at $aN plus an offset, as i1; `outside` has no holes."""
+        """Return whether the words of all lanes at $aN plus an offset are inside of a space, as i1.
+
+        Spaces have no holes.
+        """
         low, last = ValueLowering(self.code.body, nothing, {}), self.code.load32(f"a{n}last")
         address = low.op("add", last, low.constant(distance, 32))
         given = {"address": address, "size": low.constant(4, 32), "limit": self._own(space)[1]}
         return low.op("xor", expression(low, accesses.outside, given), low.constant(1, 1))
 
     def _if_tagged(self, space: str, relative: tuple[int, int]) -> tuple[str, str]:
-        """Branch on what is known of $aN: (block if the accesses are not known to be good, block after both)."""
+        """Branch on the tag of $aN: return (label if the accesses are not known to be good, label after both)."""
         b = self.code.body
         n, distance = relative
         near, far, done = b.fresh("near"), b.fresh("far"), b.fresh("done")
@@ -75,7 +78,7 @@ class OwnAccess(OffsetAccess):
         return far, done
 
     def _load_own(self, step: Step, space: str, relative: tuple[int, int], lanes: Ref) -> Ref:
-        """Load a word per lane at $aN plus an offset, whatever lanes are active."""
+        """Load a word per lane at $aN plus an offset, whichever lanes are active."""
         c, b = self.code, self.code.body
         base, limit = self._own(space)
         a = b.load(V32, c.variable(("a", relative[0])))
@@ -131,7 +134,7 @@ class OwnAccess(OffsetAccess):
         return b.phi(ways)
 
     def _relative_places(self, relative: tuple[int, int], low: ValueLowering) -> Ref:
-        """Return the places of the lanes at $aN plus an offset."""
+        """Return the offsets of the lanes at $aN plus an offset."""
         a = self.code.body.load(V32, self.code.variable(("a", relative[0])))
         return low.op("add", a, low.constant(relative[1], 32))
 
@@ -163,7 +166,7 @@ class OwnAccess(OffsetAccess):
         b.label(done)
 
     def _store_by_tag(self, step: Step, relative: tuple[int, int], word: Ref, low: ValueLowering) -> None:
-        """Store at $aN plus an offset where all words are in s[]."""
+        """Store at $aN plus an offset if all words are in s[]."""
         b, c = self.code.body, self.code
         rows, others, done = b.fresh("rows"), b.fresh("others"), b.fresh("done")
         b.branch(b.load(I1, pointer(f"%a{relative[0]}row")), rows, others, MOSTLY)
@@ -190,10 +193,10 @@ class OwnAccess(OffsetAccess):
         return b.shuffle(words, range(31, -1, -1))
 
     def _falling(self, space: str, at: Ref, buffer: tuple[Ref, Ref] | None, low: ValueLowering) -> tuple[Ref, str]:
-        """Return (pointer to the last lane's word where neighbours have falling addresses, label for others).
+        """Return (pointer to the last lane's word if addresses fall from lane to lane, label of the other cases).
 
-        The block of the first is open. `buffer`: where the words must lie, start and length; None where they are known
-        to be good.
+        Emission continues in the first case. `buffer`: (start, length) that must contain the words; None if they are
+        known to be good.
         """
         b, beyond, near = self.code.body, self.code.body.fresh("beyond"), self.code.body.fresh("falling")
         last = b.extract(at, 31)
@@ -207,7 +210,7 @@ class OwnAccess(OffsetAccess):
     def _store_falling(
         self, space: str, at: Ref, word: Ref, buffer: tuple[Ref, Ref] | None, done: str, low: ValueLowering
     ) -> None:
-        """Store a word per lane where `_falling` says so; the block for others is open after it."""
+        """Store a word per lane in the case of `_falling`; emission continues in the block of the other cases."""
         b, (lowest, beyond) = self.code.body, self._falling(space, at, buffer, low)
         b.store(self._descending(b, word), lowest, 4)
         b.jump(done)

@@ -1,4 +1,4 @@
-"""Loads and stores of words, halfwords and bytes whose places are known to be good."""
+"""Loads and stores of words, halfwords and bytes whose offsets are known to be good."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from isakit.machine.tesla.compiled.state_layout import V32
 
 
 class OffsetAccess(OffsetAnalysis):
-    """Memory at the places that `OffsetAnalysis` has found."""
+    """Accesses at the offsets that `OffsetAnalysis` has computed."""
 
     def _load_placed(
         self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, lanes: Ref
     ) -> list[Ref]:
-        """Load the words at addresses that nothing is known of; 0 where an access does not count."""
+        """Load the words at arbitrary addresses; 0 if an access does not count."""
         placed = self._place(step, space, address, size, low, lanes)
         got = self._loaded_row(space, placed, size, low) if placed.row else self._loaded(space, placed, size, low)
         if placed.lanes == lanes:
@@ -81,7 +81,7 @@ class OffsetAccess(OffsetAnalysis):
             b.store(word, p, 4)
 
     def _store_each(self, space: str, placed: LaneOffsets, words: Sequence[Ref], low: ValueLowering) -> None:
-        """Store words of each lane, wherever they are."""
+        """Store words of each lane at any offsets."""
         offsets = low.splat(placed.offsets)
         for k, word in enumerate(words):
             at = low.op("add", offsets, low.constant(k * placed.step, 32)) if k else offsets

@@ -1,4 +1,4 @@
-"""The entry of compiled code, and what the rules of blocks (`rules.blocks`) leave to it: memory that is set."""
+"""The entry of compiled code, and the memory operations that the rules of blocks (`rules.blocks`) leave to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isakit.machine.tesla.rules.turns import Ended
 from isakit.sem.records import layout_of
 
 NEW, TURNS = (int(b) for b in Begin)
-"""Starts of `enter`: blocks from their beginning, or all warps until each of them needs the host."""
+"""Arguments of `enter`: start blocks from their beginning, or run all warps until each of them needs the host."""
 DONE, DEADLOCK, HALTED = (int(e) for e in Ended)
 """Results of `enter`, see `rules.turns`."""
 FIELDS = layout_of(BlockState)
@@ -81,4 +81,4 @@ SPECIALS: SpecialCalls = {
     blocks.set_thread_numbers: _set_thread_numbers,
     blocks.set_physical_numbers: _set_physical_numbers,
 }
-"""Calls in the rules that compiled code writes itself."""
+"""Calls in the rules that compiled code implements itself."""

@@ -1,4 +1,4 @@
-"""The state of a warp in memory: what is written when compiled code is left, and read where it is entered again."""
+"""The state of a warp in memory: saved when compiled code is left, restored when it is entered again."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from isakit.machine.tesla.compiled.state_layout import STATE, V1, V32
 
 @dataclass
 class RestartPoint:
-    """A place to which stops go back: before the instruction at `pc`, `line` in the text.
+    """A point at which stopped warps restart: before the instruction at `pc`, `line` in the text.
 
     `values` are its registers, loaded there once a stop needs them; `label` is the block that saves them. `status` is
-    what the warp says when it stops: that the `join` tail was carried out already, or that it asks the host.
+    that of the stopped warp: the `join` tail was executed already, or the host is requested.
     """
 
     pc: int
@@ -33,14 +33,14 @@ class RestartPoint:
 
 
 FIRST_STATE = pointer("%first_warp")
-"""The state that a function was called with that goes on with other warps."""
+"""The state of the first warp of a function that continues with other warps."""
 
 
 class StateSaving:
-    """Saves the registers of a kernel's warp where it stops, and restores them where it goes on.
+    """Saves the registers of a kernel's warp where it stops, and restores them where it resumes.
 
-    `places` are the registers the kernel names; with `all_parked` every lane may look at every register. `races`:
-    `InstructionEntry.races` of accesses, by address. `chained`: the function goes on with the warps after.
+    `places` are the registers the kernel names; with `all_parked` every lane may read every register. `races`:
+    `InstructionEntry.races` of accesses, by address. `chained`: the function continues with the next warps.
     """
 
     def __init__(self, code: FunctionCode, places: list[RegisterKey], lazy: NanTracking | None,
@@ -87,7 +87,7 @@ class StateSaving:
         b.store(values[0], self.code.state_pointer(offset), 4)
 
     def canonical(self, places: Iterable[RegisterKey]) -> None:
-        """Make registers that may hold NaNs of the host hold the one NaN."""
+        """Canonicalise the NaNs of registers that may hold NaNs of the host."""
         b = self.code.body
         for place in sorted(places):
             b.store(self._canonical(b.load(V32, self.code.variable(place))), self.code.variable(place))
@@ -97,13 +97,16 @@ class StateSaving:
         return b.select(b.is_nan(b.bitcast(v, vector(32, F32))), V32(0x7FFFFFFF), v)
 
     def dirty(self, pc: int | None) -> set[RegisterKey]:
-        """Return the places that may hold NaNs of the host before an instruction; None: where waiting lanes go on."""
+        """Return the registers that may hold NaNs of the host before an instruction.
+
+        None: where waiting lanes resume.
+        """
         if self._lazy is None:
             return set()
         return self._lazy.dirty_anywhere if pc is None else self._lazy.dirty[pc]
 
     def save(self, pc: Ref, places: Iterable[RegisterKey]) -> None:
-        """Write the warp's state to memory: registers that may still be read, masks, counts, where to go on."""
+        """Write the warp's state to memory: registers that may still be read, masks, counts, and where to continue."""
         b = self.code.body
         for place in sorted(places):
             if place in self.places:
@@ -138,7 +141,7 @@ class StateSaving:
             self.finish(status)
 
     def end(self) -> None:
-        """End the warp; keeps lanes and stack as at its start, as `blocks.next_block` expects them."""
+        """End the warp; leave lanes and stack as at its start, as `blocks.next_block` expects them."""
         if self.chained and not self.code.flow.results:
             self._save_counts()
         else:
@@ -146,7 +149,7 @@ class StateSaving:
         self.finish(state_layout.FINISHED)
 
     def finish(self, status: int | Ref) -> None:
-        """Return to the driver; or go on with the warps after, see `WarpCode`."""
+        """Return to the driver, or continue with the next warps, see `WarpCode`."""
         b, said = self.code.body, status if isinstance(status, Ref) else I32(status)
         b.store(said, self.code.state_pointer(state_layout.STATUS))
         if not self.chained:
@@ -160,13 +163,13 @@ class StateSaving:
     def checkpoint(self, pc: int, uncounted: int, status: int = state_layout.STOPPED) -> None:
         """Make stops from here on restart at this instruction, up to the next effect that must not happen twice.
 
-        The registers of this place stay alive as far as the last stop; the instructions in between need no state of
-        their own. `uncounted` instructions of the block were counted and will not have been executed.
+        The registers at this point stay live up to the last stop; the instructions in between need no state of their
+        own. `uncounted` instructions of the block were counted and will not have been executed.
         """
         self._point = RestartPoint(pc, uncounted, len(self.code.body.lines), frozenset(self.code.uniform), status)
 
     def stop_label(self) -> str:
-        """Return the block that leaves with the state of the checkpoint."""
+        """Return the label of the block that leaves with the state of the checkpoint."""
         point, b = self._point, self.code.body
         if not point.label:
             point.label = b.fresh("stop")

@@ -1,7 +1,7 @@
 """The function that runs one warp of a kernel: every block twice, for a full warp and for some of its lanes.
 
-Registers are SSA values between the places where a warp may stop (barriers, faults, interrupts); the divergence stack
-is in memory and works as `machine.tesla.stack` says.
+Registers are SSA values between the points where a warp may stop (barriers, faults, interrupts); the divergence stack
+is in memory and works as in `machine.tesla.stack`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from isakit.machine.tesla.compiled.state_layout import ALL, CONTEXT, STATE
 from isakit.machine.tesla.rules import blocks, turns
 
 UNBOUNDED = 1 << 61
-"""A budget of instructions from here on is none."""
+"""A budget from which on there is no limit."""
 
 
 class WarpCode(InstructionCode):
@@ -97,7 +97,7 @@ class WarpCode(InstructionCode):
         return str(self.module)
 
     def _entry(self) -> list[str]:
-        """Emit variables, and where to start. Emitted last, because it knows what the code looks up in the context."""
+        """Emit variables and the entry. Emitted last, because it depends on the context slots the code uses."""
         b = Builder(self.module, first=1_000_000)  # names must not meet those of the body
         b.label("entry")
         for name in ("mask", "broke", "returned", "exited", "depth", "next", "why", "pending"):
@@ -158,7 +158,7 @@ class WarpCode(InstructionCode):
         return b.lines
 
     def _controls_of_a_new_warp(self) -> None:
-        """Set what `blocks.begin_warp` has set: it need not be read, since such warps begin at the entry alone."""
+        """Set the fields that `blocks.begin_warp` has set: no loads, since new warps start at the entry only."""
         b = self.body
         mask = b.load(I32, self.state_pointer(state_layout.ACTIVE))
         self.store32(mask, "mask")
@@ -200,7 +200,7 @@ class WarpCode(InstructionCode):
         b.ret(I32(state_layout.FINISHED))
 
     def _looks_up(self, name: str) -> bool:
-        """Return whether the code has looked up a slot of the context, as it was when the function was called."""
+        """Return whether the code has loaded a slot of the context, in its value at the call of the function."""
         return any(key.startswith(f"%ctx_{name}_") for key in self._slots)
 
     def _again(self, starts: list[int]) -> None:
@@ -224,7 +224,7 @@ class WarpCode(InstructionCode):
         b.ret(I32(state_layout.STOPPED))
 
     def _as_numbers(self, pc: int, places: Iterable[RegisterKey]) -> None:
-        """Keep registers as one number that the block at an address expects so; only its version for all lanes does."""
+        """Keep registers as scalars if the block at an address expects that; only its version for all lanes does."""
         b, uniform = self.body, self._uniform.at[pc]
         for place in places:
             if place in uniform:
@@ -288,7 +288,7 @@ class WarpCode(InstructionCode):
         self.stay(last.op.following)
 
     def _if_stopped(self, step: Step) -> int:
-        """Return the number with which a warp stops before an instruction."""
+        """Return the status with which a warp stops before an instruction."""
         if step.sampled:
             return state_layout.SERVED
         return state_layout.JOINED if step.op.join and self.choices.join == "before" else state_layout.STOPPED

@@ -1,1 +1,1 @@
-"""Launches on compiled code: kernels ready to run, workers, and the reference machine's help."""
+"""Launches on compiled code: kernels ready to run, workers, and help from the reference machine."""

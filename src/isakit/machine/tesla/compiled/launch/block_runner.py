@@ -1,4 +1,4 @@
-"""Launches on compiled code: what was launched before again, the host's help where it is needed, or all blocks anew."""
+"""Launches on compiled code: earlier ones repeated, with the host's help if needed, or all blocks from the start."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def execute(
     tier: str = "auto",
     portable: bool = False,
 ) -> Stats:
-    """Run a launch on compiled code. Raises NotCompiled where the reference engine is needed."""
+    """Run a launch on compiled code. Raises NotCompiled if the reference engine is needed."""
     key = None if max_instructions is not None else key_of(launch, tier, portable)
     prepared = None if key is None else acquire_launch(launch, device, key)
     if key is not None and prepared is not None:

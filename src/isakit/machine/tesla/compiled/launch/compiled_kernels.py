@@ -1,4 +1,4 @@
-"""Kernels ready to run: predecoded for the interpreter, compiled as a whole, or first the one and then the other."""
+"""Kernels ready to run: predecoded for the interpreter, compiled as a whole, or first one and then the other."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ Run = Callable[[int, int, int, int], int]
 """(context, first block, block after the last, how the first begins) -> see `rules.blocks.run_blocks`."""
 
 _begun: WeakSet[CompiledKernel] = WeakSet()
-"""Kernels that are compiled in the background."""
+"""Kernels being compiled in the background."""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: [k.start_again() for k in list(_begun)])
 
 PATIENCE = 1 << 28
 """Spin limit: instructions a warp may run without yielding before it is treated as busy-waiting."""
 TURN = 1 << 16
-"""Instructions after which it lets the others run from then on."""
+"""Instructions after which it yields to the others from then on."""
 SPINNING = 1 << 17
-"""The same as `PATIENCE` in kernels with loops that do nothing but wait (`spin_loops`)."""
+"""The same as `PATIENCE` in kernels with spin loops (`spin_loops`)."""
 SPINNING_TURN = 1 << 11
-"""The same as `TURN` there: most of what a turn executes is in vain."""
+"""The same as `TURN` in such kernels, where most instructions of a turn are wasted."""
 COMPILE_SECONDS = 0.003
 """Seconds of compiling per instruction."""
 COMPILER_START = 50
@@ -57,7 +57,7 @@ Kernels of no more are compiled in this process: the end of it, forks and launch
 class Executable:
     """One way to run the blocks of a kernel: the loop over blocks, and the address of the function of a warp.
 
-    `clears` tells whether that counts on cleared registers in memory, `resumes` whether a warp can go on wherever its
+    `clears` tells whether it relies on cleared registers in memory, `resumes` whether a warp can continue wherever its
     turn ended.
     """
 
@@ -81,7 +81,7 @@ def generate(flow: Flow, facts: LaunchFacts, target: Host) -> tuple[str, int]:
 
 
 class CompiledKernel:
-    """A kernel with the facts of its launches.
+    """A kernel with the properties of its launches.
 
     `tier` is `interp`, `jit` or `auto`: interpreted until it has run for as long as compiling takes, which then happens
     in the background.
@@ -114,12 +114,12 @@ class CompiledKernel:
 
     @property
     def sites(self) -> int:
-        """Places in which a thread remembers address ranges; enough for every tier."""
+        """Number of global accesses that cache a buffer in each thread; enough for every tier."""
         return max(2 * self.known.accesses, *(x.sites for x in (self.compiled, self._interpreted) if x is not None))
 
     @cached_property
     def flow(self) -> Flow:
-        """The control flow; made when something is asked that `known` does not say."""
+        """The control flow, computed when `known` lacks a property."""
         return flow_of(self.code, self.entry, self.facts.results, self.facts.choices)
 
     def _program(self) -> InterpreterProgram:
@@ -141,7 +141,7 @@ class CompiledKernel:
 
     @property
     def turn(self) -> int:
-        """Instructions after which a warp lets others run where they may wait for each other."""
+        """Instructions after which a warp yields to others, if they may wait for each other."""
         return min(SPINNING_TURN, TURN) if self.known.spins else TURN
 
     @property
@@ -150,7 +150,7 @@ class CompiledKernel:
         return self.known.count + 1
 
     def choose_executable(self) -> Executable:
-        """Return how the next blocks run: compiled, once that is there."""
+        """Return the executable for the next blocks: compiled, once that is ready."""
         chosen = self.compiled or self._interpreted
         assert chosen is not None
         return chosen
@@ -162,9 +162,9 @@ class CompiledKernel:
         return _kernel(self.code, self.entry, self.facts, self.target, "interp")
 
     def count_run_time(self, how: Executable, seconds: float) -> None:
-        """Count the time that blocks have run: a kernel interpreted for long gets compiled in the background.
+        """Add to the time that blocks have run: a kernel interpreted for long is compiled in the background.
 
-        `seconds`: of the processor, so that other work on the machine does not make kernels seem worth compiling.
+        `seconds` is processor time, so that other load on the machine does not make kernels seem worth compiling.
         """
         if self.tier != "auto" or how is not self._interpreted:
             return
@@ -180,7 +180,7 @@ class CompiledKernel:
 
     @property
     def _is_large(self) -> bool:
-        """Return whether compiling takes so long that another process does it."""
+        """Return whether compiling takes so long that a separate process does it."""
         return self.known.count > COMPILER_START
 
     def _compile_later(self) -> None:
@@ -189,7 +189,7 @@ class CompiledKernel:
         _begun.discard(self)
 
     def start_again(self) -> None:
-        """Restart compiling in a forked process, which has no thread that compiles."""
+        """Restart compiling in a forked process, whose compiling thread does not exist."""
         if self.compiled is None:
             self._claims.clear()
 
@@ -222,7 +222,7 @@ class CompiledKernel:
         return Executable(_entry(main), loaded.address("run_warp"), sites, self.known.leaves, loaded)
 
     def _compile(self, elsewhere: bool = False) -> Executable:
-        """Return the kernel as a whole; `elsewhere`: compiled in the background by another process."""
+        """Return the kernel compiled as a whole; with `elsewhere`, by another process in the background."""
         found = self._from_disk()
         if found is not None:
             return found
@@ -237,7 +237,7 @@ class CompiledKernel:
 
 
 def supported(launch: Launch) -> str | None:
-    """Return why the launch needs the reference engine, or None."""
+    """Return the reason why the launch needs the reference engine, or None."""
     if any(w.end > 1 << 32 for w in launch.windows.values()):
         return "a window beyond the address space"
     return None
@@ -252,7 +252,7 @@ on_change(_kernel.cache_clear)
 
 
 def at_hand(launch: Launch, results: frozenset[RegisterKey] = frozenset()) -> bool:
-    """Return whether the interpreter has all it needs for a kernel without compiling. Raises NotCompiled."""
+    """Return whether the interpreter can run a kernel without compiling anything. Raises NotCompiled."""
     flow = flow_of(launch.code, launch.entry, results, launch.choices)
     return handlers_of(host()).has(keys_of(launch.code, flow, launch.choices).values())
 
@@ -260,7 +260,7 @@ def at_hand(launch: Launch, results: frozenset[RegisterKey] = frozenset()) -> bo
 def kernel_of(
     launch: Launch, tier: str = "auto", portable: bool = False, results: frozenset[RegisterKey] = frozenset()
 ) -> CompiledKernel:
-    """Return the kernel of a launch, made once; `results`: registers live on exit. Raises NotCompiled."""
+    """Return the kernel of a launch, cached; `results`: registers live on exit. Raises NotCompiled."""
     reason = supported(launch)
     if reason is not None:
         raise NotCompiled(reason)

@@ -41,11 +41,11 @@ PROGRESS_SECONDS = 0.2
 
 
 Shape = tuple[int, int, int, int, int, int]
-"""Bytes of a warp's state, warps, registers, bytes of s[], of l[] per thread, global accesses that remember a range."""
+"""Bytes of a warp's state, warps, registers, bytes of s[], of l[] per thread, global accesses that cache a buffer."""
 
 
 class Worker:
-    """Memory one thread needs to run blocks: context, warp states, s[] and l[]. Later launches use it again."""
+    """Memory one thread needs to run blocks: context, warp states, s[] and l[]. Later launches reuse it."""
 
     def __init__(self, shape: Shape) -> None:
         state_bytes, n, self.registers, shared_limit, local_limit, sites = shape
@@ -62,13 +62,13 @@ class Worker:
 
     @staticmethod
     def shape_of(run: CompiledLaunch) -> Shape:
-        """Return the properties that decide about the sizes."""
+        """Return the properties that determine the sizes."""
         launch, kernel = run.launch, run.kernel
         registers = launch.code.registers
         return kernel.state_bytes, launch.warps, registers, launch.shared_limit, launch.local_limit, kernel.sites
 
     def bind_launch(self, run: CompiledLaunch) -> None:
-        """Fill the context with the values of a launch, and clear those of the one before."""
+        """Fill the context with the values of a launch, and clear those of the previous one."""
         self.context.numbers[:] = run.context.numbers
         for name, address in self._own.items():
             self.context.set_slot(name, address)
@@ -92,7 +92,7 @@ class Worker:
 
 
 class CompiledLaunch:
-    """A launch with a kernel's code: `begin` gives it other parameters, `execute` runs all of its blocks."""
+    """A launch with a kernel's code: `begin` gives it new parameters, `execute` runs all of its blocks."""
 
     def __init__(self, launch: Launch, device: DeviceMemory, kernel: CompiledKernel, max_instructions: int | None,
                  bound: Bound | None = None) -> None:  # fmt: skip
@@ -125,7 +125,7 @@ class CompiledLaunch:
         self._not_begun: list[tuple[int, int]] = []
 
     def begin(self, launch: Launch) -> None:
-        """Reuse this object for a launch that differs in its parameters alone."""
+        """Reuse this object for a launch that differs in its parameters only."""
         self.launch = launch
         self.header[HEADER_BYTES:] = np.frombuffer(launch.params, np.uint8)
         self.stop[0] = 0
@@ -147,7 +147,7 @@ class CompiledLaunch:
             todo = self._run_chunks(todo, 1, watcher())
 
     def useful(self, threads: int) -> int:
-        """Return the number of threads, of so many, that the launch can have."""
+        """Return the number of threads that the launch can use, of the given number."""
         if self.kernel.known.has_atomics or self.bounded:
             return 1  # the order of atomics is part of the result, and so is where a budget ends
         return max(1, min(threads, self.launch.blocks))
@@ -162,7 +162,7 @@ class CompiledLaunch:
         return self.stats
 
     def _spread(self, threads: int) -> None:
-        """Hand out the blocks in chunks. The first fault in block order counts, as if blocks ran one by one."""
+        """Distribute the blocks in chunks. The first fault in block order is raised, as if blocks ran one by one."""
         blocks = self.launch.blocks
         chunks = min(blocks, threads * CHUNKS_PER_THREAD) if threads > 1 or self.kernel.compiled is None else 1
         told = watcher()
@@ -176,7 +176,7 @@ class CompiledLaunch:
             todo = self._run_chunks(todo, threads, told)
 
     def _run_chunks(self, todo: list[tuple[int, int]], threads: int, told: Watcher | None) -> list[tuple[int, int]]:
-        """Run ranges of blocks; returns the blocks left over after those that wait for others have finished."""
+        """Run ranges of blocks; return the blocks that remain after those that wait for others have finished."""
         ranges = iter(todo)
         lock = threading.Lock()
         failed: list[tuple[int, BaseException]] = []
@@ -216,9 +216,9 @@ class CompiledLaunch:
     def _resident(
         self, machines: list[Machine], left: list[tuple[int, int]], alone: int = ALONE
     ) -> list[tuple[int, int]]:
-        """Slice the time of the blocks that have begun, and as many more as they need.
+        """Time-slice the blocks that have begun, and as many more as they need.
 
-        Returns the ranges that are left.
+        Returns the remaining ranges.
         """
         kernel = self.kernel.interpreted()
         residents = ResidentBlocks(self.launch, self.device, self.bound, kernel, machines, left, alone)
@@ -234,7 +234,10 @@ class CompiledLaunch:
         return residents.not_begun
 
     def _chunk(self, worker: Worker, first: int, last: int) -> tuple[int, BaseException] | None:
-        """Run some blocks, on the reference machine where compiled code stops; returns (block, what it raised)."""
+        """Run some blocks, on the reference machine where compiled code stops.
+
+        Return (block, exception) of a failed one.
+        """
         while first < last and not self.stop[0]:
             how, started = self.kernel.choose_executable(), time.thread_time()
             worker.bind_executable(how, self.kernel.patience)
@@ -253,7 +256,7 @@ class CompiledLaunch:
         return None
 
     def _wait(self, futures: Sequence[Future[None]], told: Watcher | None) -> None:
-        """Wait for the workers; an interrupt stops them at the next jump back."""
+        """Wait for the workers; an interrupt stops them at the next backward jump."""
 
         def tell() -> None:
             assert told is not None
@@ -298,14 +301,14 @@ class CompiledLaunch:
         return int(worker.states.column(state_layout.STATUS)[worker.context.get_slot("halted_warp")])
 
     def _count_work(self, worker: Worker) -> None:
-        """Add what compiled code has executed for a worker."""
+        """Add the counts of a worker's compiled code to the launch."""
         self.stats.count(worker.context.get_slot("thread_count"), worker.context.get_slot("warp_count"))
 
     def _count(self, machine: Machine | ResidentBlocks) -> None:
         self.stats.count(machine.stats.instructions, machine.stats.warp_instructions)
 
     def adopt(self, block: int, worker: Worker) -> Machine:
-        """Return a reference machine in the state the worker's block is in, counts included."""
+        """Return a reference machine in the state of the worker's block, counts included."""
         machine = Machine(self.launch, self.device, blocks=(block, block + 1))
         machine.blocks[0].shared[:] = worker.shared[: len(machine.blocks[0].shared)]
         to_machine(worker.states, worker.barriers.reshape(1, 16, 2), worker.turns, machine)
@@ -315,7 +318,7 @@ class CompiledLaunch:
 # --- workers of earlier launches ----------------------------------------------------------------------------
 _idle: WeakKeyDictionary[CompiledKernel, deque[Worker]] = WeakKeyDictionary()
 IDLE = 8
-"""Workers of a kernel that are kept."""
+"""Idle workers of a kernel that are kept."""
 
 
 def acquire_worker(run: CompiledLaunch) -> Worker:

@@ -1,8 +1,8 @@
-"""Compiled code with the host's help: what it does not lower, NumPy executes for all warps that stand there.
+"""Compiled code with the host's help: instructions that are not compiled are executed in NumPy for all warps at them.
 
-A warp that comes to a texture instruction (or another `served` one) leaves compiled code. When no warp of the batch can
-go on, those that stand at the same instruction execute it together on the reference engine, with the registers it names
-copied there and back, and go on in compiled code after it.
+A warp that reaches a texture instruction (or another `served` one) leaves compiled code. When no warp of the batch can
+run, those at the same instruction execute it together on the reference engine, with the registers it names copied there
+and back, and then resume in compiled code.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ T = TypeVar("T")
 class ServedWarps:
     """Warps of a reference machine's `state`, in blocks of `per_block`, that run on compiled code.
 
-    s[] stays where the state has it; registers and l[] are in `states`. `barriers`: u32 [blocks, 16, 2]; `turns`: i64
-    [blocks, 2], whose turn it is in each, and for how long (`turn` and `spun` of `BlockState`).
+    s[] stays in the state; registers and l[] are in `states`. `barriers`: u32 [blocks, 16, 2]; `turns`: i64 [blocks,
+    2], whose turn it is in each, and since when (`turn` and `spun` of `BlockState`).
     """
 
     def __init__(self, bound: Bound, kernel: CompiledKernel, state: State, states: WarpStates, per_block: int) -> None:
@@ -79,7 +79,10 @@ class ServedWarps:
 
     # --- running --------------------------------------------------------------------------------------------
     def run(self) -> bool:
-        """Run until all warps have finished; False where the reference machine has to go on, or after an interrupt."""
+        """Run until all warps have finished.
+
+        Return False if the reference machine must continue, or after an interrupt.
+        """
         status = self.states.column(state_layout.STATUS)
         while True:
             ready = (status == state_layout.READY).reshape(self.blocks, -1).any(axis=1)
@@ -106,7 +109,7 @@ class ServedWarps:
 
     @property
     def finished(self) -> bool:
-        """Return whether all warps have."""
+        """Return whether all warps have finished."""
         return bool((self.states.column(state_layout.STATUS) == state_layout.FINISHED).all())
 
     def _enter(self, block: int) -> None:
@@ -136,7 +139,7 @@ class ServedWarps:
             self._serve(pc, warps[where == pc])
 
     def _serve(self, pc: int, warps: Array) -> None:
-        """Execute the instruction at `pc` for the warps that requested it; stops those that fault."""
+        """Execute the instruction at `pc` for the warps that requested it; stop those that fault."""
         step, op = self.kernel.flow.steps[pc], self.launch.code.at(pc)
         states, state = self.states, self.state
         where = _compact(warps)
@@ -167,10 +170,10 @@ class ServedWarps:
             self._exit(warps)
 
     def _before(self, warps: Array | slice) -> None:
-        """Bring more of the state up to date before an instruction of these warps."""
+        """Update more of the state before an instruction of these warps."""
 
     def _quads_on(self, warps: Array) -> bool:
-        """Return whether some warp has an entry of a `quadon` on its stack, which an end of its lanes may meet."""
+        """Return whether any warp has an entry of a `quadon` on its stack, which the end of its lanes may pop."""
         for k in warps[self.states.column(state_layout.DEPTH)[warps] != 0].tolist():
             depth = int(self.states.column(state_layout.DEPTH)[k])
             if (self.states.entries(k)[:depth, 2] == Kind.QUADON).any():
@@ -201,12 +204,12 @@ class ServedWarps:
                 self._open_barriers(block)
 
     def _ended(self, block: int) -> int:
-        """Return the warps of a block that have finished."""
+        """Return how many warps of a block have finished."""
         status = self.states.column(state_layout.STATUS).reshape(self.blocks, -1)[block]
         return int(np.count_nonzero(status == state_layout.FINISHED))
 
     def _open_barriers(self, block: int) -> None:
-        """Count finished warps at the barriers of a block, on objects of the same records."""
+        """Count finished warps at the barriers of a block, using objects for the records."""
         held = BlockOfRecords(self.states, self.barriers[block], block * self.per_block, self.per_block)
         held.ended = self._ended(block) - 1  # one by one they would have opened the same barriers
         rules_of(self.launch.choices).warp_ended(held)
@@ -214,18 +217,18 @@ class ServedWarps:
 
 
 def _compact(numbers: Array) -> Array | slice:
-    """Return neighbouring numbers as a slice."""
+    """Return consecutive numbers as a slice."""
     first, last = int(numbers[0]), int(numbers[-1])
     return slice(first, last + 1) if last - first == len(numbers) - 1 else numbers
 
 
 # --- machines -----------------------------------------------------------------------------------------------
 def finish(machine: Machine, tier: str = "interp", portable: bool = False) -> None:
-    """Run a reference machine to its end on compiled code, from wherever its warps stand.
+    """Run a reference machine to its end on compiled code, wherever its warps are.
 
     The interpreter (`tier` "interp") can take over at any instruction, also inside divergence and at barriers; compiled
     kernels ("jit", "auto") only a machine that has not begun. Faults are raised, and the machine is left, as by
-    `machine.run()`. Raises NotCompiled where the kernel needs the reference engine, LaunchError for a tier that cannot
+    `machine.run()`. Raises NotCompiled if the kernel needs the reference engine, LaunchError for a tier that cannot
     take over here.
     """
     launch = machine.launch
@@ -260,7 +263,7 @@ def go_on(
 
 
 def _wave(machine: Machine, bound: Bound, kernel: CompiledKernel, budget: int | None) -> bool:
-    """Run the resident blocks; whether they have finished."""
+    """Run the resident blocks; return whether they have finished."""
     states = WarpStates(len(machine.warps), kernel.state_bytes)
     warps = ServedWarps(bound, kernel, machine.state, states, machine.launch.warps)
     if budget is not None:
@@ -285,7 +288,7 @@ if hasattr(os, "register_at_fork"):
 def interruptible(work: Callable[[], T], stop: Array, brief: bool = False) -> T:
     """Return the result of `work`, run in another thread: the main one stays free for an interrupt, which sets `stop`.
 
-    `brief`: it is over so soon that an interrupt can wait, and the main thread does it.
+    `brief`: it takes so little time that an interrupt can wait, and the main thread does it.
     """
     if threading.current_thread() is not threading.main_thread():
         return work()

@@ -43,7 +43,7 @@ Why = Literal["until", "probe", "stuck", "finished", "interrupted"]
 
 @dataclass(frozen=True)
 class Probe:
-    """Something looked at before an instruction executes: `condition` names a function of the probes' IR.
+    """A check before an instruction executes: `condition` names a function of the probes' IR.
 
     Such a function is `i1 @NAME(ptr %ctx, ptr %ws)`; None always holds. Hits are counted in cell `cell`.
     """
@@ -54,9 +54,9 @@ class Probe:
 
 # --- the functions around the real ones -------------------------------------------------------------------------------
 class _Progress:
-    """The beginning of a function around another one: whether the warp must stop here.
+    """The start of a function that wraps another one: whether the warp must stop here.
 
-    `out` is whether it must; `issued` and `end` say how far it is, and where the budget ends.
+    `out` is whether it must; `issued` is the number of instructions executed, `end` the end of the budget.
     """
 
     def __init__(self, b: Builder) -> None:
@@ -72,12 +72,12 @@ _PARAMETERS = (CONTEXT, STATE, handlers.ENTRY)
 
 
 def _called(p: Ref) -> IrFunction:
-    """Return a function of an instruction, by its address."""
+    """Return a function of an instruction by its address."""
     return IrFunction(p.text, I32, (PTR, PTR, PTR))
 
 
 def _guards() -> str:
-    """Return functions that stop at the end of the budget and when asked, and remember the warp that stopped."""
+    """Return functions that stop at the end of the budget and on request, and record the warp that stopped."""
     module = LlvmModule(32)
     stride, who, resumed = (module.variable(name, I64) for name in ("stride", "who", "resumed"))
     for name, pair in _PAIRS:
@@ -117,7 +117,7 @@ def _guards() -> str:
 
 
 def _probe_code(table: Mapping[int, Sequence[Probe]], conditions: Conditions, cells: int) -> str:
-    """Return a function for every address that is looked at: it looks, and leaves the rest to the guard."""
+    """Return a function for every probed address, which checks its probes and leaves the rest to the guard."""
     module = LlvmModule(32)
     guards = {name: module.variable(f"guard_{name}", PTR) for name, _ in _PAIRS[:2]}
     for name in ("end", "hit", "memory_bytes", "instructions_before"):
@@ -164,7 +164,7 @@ def _look(b: Builder, here: _Progress, k: int, probe: Probe) -> None:
 
 
 class _Globals:
-    """Numbers in the memory of loaded code, by name; `sizes` says how many each has."""
+    """Numbers in the memory of loaded code, by name; `sizes` has the length of each."""
 
     def __init__(self, loaded: LoadedCode, sizes: Mapping[str, int]) -> None:
         self._loaded = loaded  # its memory is read and written
@@ -193,7 +193,7 @@ class Probes(_Globals):
         return [self.get("cells", 4 * k + n) for n in range(4)]
 
     def set_cell(self, k: int, *, skip: int = 0, records: bool = False) -> None:
-        """Begin to count anew; let `skip` hits pass, or, with `records`, all of them."""
+        """Reset the count; let `skip` hits pass or, with `records`, all of them."""
         for n, value in enumerate((0, skip, -1, int(records))):
             self.set("cells", value, 4 * k + n)
 
@@ -207,8 +207,8 @@ def _guard_code(target: Host) -> bytes:
 class ProbedRun:
     """A machine of one resident block, run on compiled code to exact instructions. Raises NotCompiled.
 
-    Attributes: `current`: the warp of the resident block whose turn it is, or from which on the next one is looked for;
-    `stop`: set it to stop the run from outside.
+    Attributes: `current`: the warp of the resident block whose turn it is, or from which the search for the next one
+    starts; `stop`: set it to stop the run from outside.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -231,7 +231,7 @@ class ProbedRun:
 
     @property
     def resumed(self) -> int:
-        """Joins since the last instruction that was counted at which only another path was taken up."""
+        """Number of joins since the last counted instruction that only resumed another path."""
         return self._memory.get("resumed")
 
     @resumed.setter
@@ -240,20 +240,20 @@ class ProbedRun:
 
     @property
     def stale(self) -> bool:
-        """Return whether allocations have changed since, so that another run must be made."""
+        """Return whether allocations have changed since, so that a new run is needed."""
         return self._version != self.machine.device.version
 
     def probes(self, table: Mapping[int, Sequence[Probe]], conditions: Conditions, cells: int) -> Probes:
-        """Return code that looks at probes by address; `conditions` adds their functions to a module.
+        """Return code that checks probes by address; `conditions` adds their functions to a module.
 
-        They find the number of bytes of device memory in `@memory_bytes`, and in `@instructions_before` what threads
-        had executed before the resident block or the blocks after it went on.
+        The functions find the size of device memory in bytes in `@memory_bytes`, and in `@instructions_before` the
+        instructions that threads had executed before the resident block.
         """
         code = object_code(_probe_code(table, conditions, cells), self.kernel.target, keep=False)
         return Probes(LoadedCode(code, self.kernel.target), list(table), cells, self._guards)
 
     def look_at(self, probes: Probes | None) -> None:
-        """Look at some probes, or none."""
+        """Set the probes to check, or none."""
         if probes is self._probes and probes is not None:
             return
         top = self._layers[0]
@@ -269,14 +269,14 @@ class ProbedRun:
 
     @property
     def position(self) -> int:
-        """Instructions that warps have executed."""
+        """Number of instructions that warps have executed."""
         return self.machine.stats.warp_instructions
 
     def run(self, until: int) -> Why:
         """Run on to position `until` at most. The machine is up to date afterwards, whatever happens.
 
-        `probe`: a probe stopped before an instruction. `stuck`: the reference machine must execute the next
-        instruction of the current warp, or say what is wrong with it.
+        `probe`: a probe stopped before an instruction. `stuck`: the reference machine must execute the next instruction
+        of the current warp, or raise its fault.
         """
         while True:
             left = until - self.position
@@ -308,7 +308,7 @@ class ProbedRun:
             self._probes.set("instructions_before", self.machine.stats.instructions)
 
     def _why(self, who: int, stopped: int, until: int) -> Why | None:
-        """Return why the run ended; None where it just goes on."""
+        """Return the reason why the run ended, None if it just continues."""
         if self.position >= until:
             return "until"
         if self._probes is not None and self._probes.get("hit"):
@@ -319,7 +319,7 @@ class ProbedRun:
 
     # --- the resident block ---
     def _block(self, left: int, until: int) -> Why | None:
-        """Run the resident block; None when it has ended or the budget has."""
+        """Run the resident block; return None when the block or the budget has ended."""
         machine, kernel = self.machine, self.kernel
         states = WarpStates(len(machine.warps), kernel.state_bytes)
         served = _Served(self._native.bound, kernel, machine.state, states, machine.launch.warps)
@@ -393,7 +393,7 @@ class _Served(ServedWarps):
         self._run_block(how, 0)
 
     def serve(self, warp: int) -> None:
-        """Execute the instruction a warp asks for."""
+        """Execute the instruction that a warp requests."""
         pc = int(self.states.column(state_layout.PC)[warp])
         self._serve(pc, np.array([warp]))
 

@@ -1,7 +1,7 @@
-"""Small launches of a shape that has been launched before: everything but the parameters is ready.
+"""Small launches of a shape that has been launched before: everything but the parameters is prepared.
 
-They run in the calling thread: handing work to another one takes longer than they do, or as long. Nothing interrupts
-that thread meanwhile, so that they have a bound of instructions; where it is reached the launch goes on as any other.
+They run in the calling thread: handing work to another one takes as long as they do, or longer. Nothing interrupts that
+thread meanwhile, so they have a bound of instructions; when it is reached, the launch continues like any other.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.launch import Launch, Stats
 
 SMALL = 1 << 14
-"""Warp instructions of a launch that counts as small where there are several threads."""
+"""Warp instructions of a launch that counts as small if there are several threads."""
 BOUND = 1 << 20
 """The same where there is only one, and after how many a launch that was small before goes on in another thread.
 
 It takes some milliseconds, in which an interrupt waits.
 """
 KEPT = 256
-"""Launches, told apart by program and shape, that are kept for a device's memory."""
+"""Launches, by program and shape, that are kept for a device's memory."""
 
 Key = tuple[object, ...]
 
@@ -31,7 +31,7 @@ Key = tuple[object, ...]
 class RepeatedLaunch:
     """A launch that has run before, with the worker that ran it.
 
-    `largest`: warp instructions of a launch of the shape that is still small.
+    `largest`: warp instructions up to which a launch counts as small.
     """
 
     def __init__(self, run: CompiledLaunch, worker: Worker, largest: int) -> None:
@@ -41,11 +41,11 @@ class RepeatedLaunch:
         worker.bind_launch(run)
 
     def fits(self, launch: Launch) -> bool:
-        """Return whether nothing but parameters and allocations differs; device, program and key are the same."""
+        """Return whether only parameters and allocations differ; device, program and key are the same."""
         return bool(self.constants == launch.constants)
 
     def _look_at_allocations(self) -> None:
-        """Bring up to date where buffers are."""
+        """Update the addresses of buffers."""
         bound = self.run.bound
         bound.memory, bound.ranges, self.version = self.device.memory.bytes, self.device.ranges, self.device.version
         for slots in (self.worker.context, self.run.context):
@@ -82,7 +82,7 @@ class RepeatedLaunch:
 
 
 def key_of(launch: Launch, tier: str, portable: bool) -> Key:
-    """Return all of a launch that must be the same, but for what `RepeatedLaunch.fits` looks at."""
+    """Return everything of a launch that must be equal, except for the properties that `RepeatedLaunch.fits` checks."""
     return (
         launch.grid, launch.block, launch.shared_bytes, launch.local_bytes, launch.barriers, len(launch.params),
         launch.entry, launch.flags, launch.limits, id(launch.choices), launch.chip.variant, tier, portable,
@@ -91,7 +91,7 @@ def key_of(launch: Launch, tier: str, portable: bool) -> Key:
 
 
 def acquire_launch(launch: Launch, device: DeviceMemory, key: Key) -> RepeatedLaunch | None:
-    """Take a prepared launch out of the cache, for this caller alone; None if it holds none."""
+    """Take a prepared launch out of the cache, for this caller alone; None if there is none."""
     found: RepeatedLaunch | None = device.prepared.pop((launch.code, key), None)
     return found if found is not None and found.fits(launch) else None
 
@@ -99,9 +99,9 @@ def acquire_launch(launch: Launch, device: DeviceMemory, key: Key) -> RepeatedLa
 def keep_launch(
     launch: Launch, device: DeviceMemory, key: Key, prepared: Callable[[], RepeatedLaunch] | RepeatedLaunch
 ) -> None:
-    """Keep what is ready for the next launch of the shape.
+    """Keep a prepared launch for the next launch of the shape.
 
-    The memory keeps it, as it ends with that: kept for the program it would hold memory and program for ever.
+    The memory holds it, because it ends with that: held by the program, it would keep memory and program alive forever.
     """
     known = device.prepared
     while len(known) >= KEPT:

@@ -1,8 +1,8 @@
 """Blocks that wait for each other: those that would be resident at once are time-sliced.
 
 Blocks otherwise run to their end one after the other. A block that spins on global memory may wait for another one,
-which then must run too. As on the chip only so many blocks are resident; where these wait for one that is not, or for
-nothing, they spin forever, and a watchdog says what they wait for.
+which then must run too. As on the chip, only a limited number of blocks is resident; if these wait for one that is not,
+or for nothing, they spin forever, and a watchdog reports what they wait for.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from isakit.machine.tesla.launch import Launch, Stats
 from isakit.machine.tesla.machine import Machine
 
 ALONE = 4
-"""Turns that a warp uses up before more blocks become resident, if one has been found to turn without an end."""
+"""Turns that a warp uses up before more blocks become resident, if one has been found to spin without end."""
 FIRST_CHECK = 64
-"""Round at which the watchdog looks for the first time; then at twice the number, and so on."""
+"""Round of the watchdog's first check; then at twice the number, and so on."""
 COMPARED = 8
-"""Rounds after that in which the state is compared with what it was: loops end their turns in few different ways."""
+"""Rounds after that in which the state is compared with the saved one: loops end their turns in few different ways."""
 CLOCK_ROUND = 1 << 32
-"""Ticks after which $clock has been everything it can be."""
+"""Ticks after which $clock wraps around."""
 SKIPPED = 1 << 20
-"""Instructions by which the clock of warps that only wait moves on in a round, without their being executed."""
+"""Instructions by which the clock of warps that only wait advances in a round, without execution."""
 REFERENCE_TURN = 20_000
-"""Instructions that the reference machine may execute for warps at an instruction that compiled code does not do."""
+"""Instructions that the reference machine may execute for warps at an instruction that is not compiled."""
 CLOCK_CHECKED = 64
-"""Rounds between two looks at memory of the watchdog for loops with a clock."""
+"""Rounds between two checks of memory by the watchdog for loops with a clock."""
 POLLED, LOOP = 4, 200
-"""Warps whose loops a message describes, and instructions after which a loop is taken to have come round."""
+"""Number of warps whose loops a message describes, and instructions after which a loop is taken to have repeated."""
 
 Range = tuple[int, int]
 
@@ -59,7 +59,7 @@ class _Block:
         from_machine(self.machine, self.states, self.warps.barriers, self.warps.turns)
 
     def update_machine(self) -> None:
-        """Bring the machine up to date."""
+        """Copy the state back to the machine."""
         to_machine(self.states, self.warps.barriers, self.warps.turns, self.machine)
 
     def turn(self, budget: int | None) -> bool:
@@ -94,28 +94,28 @@ class _Block:
 
     @property
     def executed(self) -> int:
-        """Instructions its warps have executed, those the machine does not know of yet included."""
+        """Return the number of instructions its warps have executed, including those not yet added to the machine."""
         not_yet = self.states.count(state_layout.ISSUED) - self.machine.state.issued
         return self.machine.stats.warp_instructions + int(np.maximum(not_yet, 0).sum())
 
     def spins(self) -> bool:
-        """Return whether all warps that could go on turn in loops that take nothing along."""
+        """Return whether all warps that can run are in spin loops that carry no values."""
         ready = self.states.column(state_layout.STATUS) == state_layout.READY
         at = self.states.column(state_layout.PC)[ready].tolist()
         return all(any(first <= pc <= last for first, last in self.warps.kernel.known.spins) for pc in at)
 
     def skip(self, instructions: int) -> None:
-        """Advance the clock of the warps by so many instructions, which do not count as executed."""
+        """Advance the clock of the warps by `instructions`, which do not count as executed."""
         ready = self.states.column(state_layout.STATUS) == state_layout.READY
         self.states.count(state_layout.ISSUED)[ready] += instructions
         self.machine.state.issued[ready] += instructions
 
     def ticks(self) -> int:
-        """Return the $clock, as if it had no end, of the warp for which it shows most."""
+        """Return the largest $clock of its warps, without wrap-around."""
         return int(self.states.count(state_layout.ISSUED).max()) * self.machine.launch.choices.clock_step
 
     def digest(self, h: hashlib.blake2b) -> None:
-        """Add everything that decides how the block goes on."""
+        """Add all state that determines how the block continues to a hash."""
         words = self.states.words.copy()
         words[:, state_layout.THREADS // 4 : state_layout.NUMBER // 4] = 0  # counts
         h.update(words.tobytes())
@@ -129,9 +129,9 @@ class _Block:
 class ResidentBlocks:
     """The blocks of a launch that are resident.
 
-    `machines`: blocks that have begun; `not_begun`: ranges of the others, in order, which become resident only where
-    those that have begun make no progress without them (then it is `widened`): where a warp has used up `alone` turns,
-    or nothing changes any more.
+    `machines`: blocks that have begun; `not_begun`: ranges of the others, in order, which become resident only if those
+    that have begun make no progress without them (then it is `widened`): if a warp has used up `alone` turns, or
+    nothing changes any more.
     """
 
     def __init__(
@@ -200,10 +200,10 @@ class ResidentBlocks:
             self.budget -= block.executed - before
 
     def _waits_by_the_clock(self, idle: int) -> bool:
-        """Return whether all blocks wait for ever: the watchdog where $clock makes every round differ.
+        """Return whether all blocks wait forever: the watchdog for loops in which $clock makes every iteration differ.
 
-        Warps in loops that take nothing along depend on memory and the clock alone: where memory has stayed as it is
-        while the clock went round once, they wait forever. Time passes quickly for them meanwhile.
+        Warps in loops that carry no values depend on memory and the clock alone: if memory has not changed while the
+        clock wrapped around once, they wait forever. Their time is accelerated meanwhile.
         """
         if idle == FIRST_CHECK or not all(b.spins() for b in self._blocks):
             self._still = None
@@ -218,7 +218,7 @@ class ResidentBlocks:
         return ticks - self._still[1] >= CLOCK_ROUND
 
     def _widen(self) -> bool:
-        """Make more blocks resident; whether there were any, and room for them."""
+        """Make more blocks resident; return whether there were any, and room for them."""
         before = len(self._blocks)
         while self.not_begun and len(self._blocks) < self.launch.resident_blocks:
             first, last = self.not_begun.pop(0)
@@ -248,7 +248,7 @@ class ResidentBlocks:
         return h.digest()
 
     def _deadlock(self) -> MachineFault:
-        """Return the fault that says what the blocks wait for."""
+        """Return the fault that reports what the blocks wait for."""
         polled: list[str] = []
         first: MachineFault | None = None
         for b in self._blocks:
@@ -268,7 +268,7 @@ class ResidentBlocks:
 
 
 def _polls(machine: Machine, warp: Warp) -> str:
-    """Describe the loads of a warp while its loop comes round once."""
+    """Describe the loads of a warp during one iteration of its loop."""
     found: dict[str, None] = {}
     state, load = machine.state, machine.state.load
 

@@ -1,4 +1,4 @@
-"""The functions that answer the texture instructions of a launch, where compiled code looks for them."""
+"""The functions for the texture instructions of a launch, where compiled code looks them up."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from isakit.texture.sampler_state import Sampler
 class TextureTable:
     """`addresses`: u64 per unit of the code, of two words: a function and the record it gets; 0 where there is none.
 
-    `complete` tells whether all of `samples` are answered. Texels are those of the time when it is made; `changes`
-    tells whether they may be others at the next launch. It keeps the textures and samplers that it was made of.
+    `complete` tells whether all of `samples` have one. Texels are those at the time of its creation; `changes` tells
+    whether they may differ at the next launch. It keeps its textures and samplers alive.
     """
 
     def __init__(self, launch: Launch, samples: Sequence[Sample], target: Host) -> None:
@@ -40,7 +40,7 @@ class TextureTable:
             self.addresses[unit] = self._entries.ctypes.data + 16 * k
 
     def _answer(self, launch: Launch, s: Sample, target: Host) -> tuple[int, int]:
-        """Return the addresses of the function and of the record of a question."""
+        """Return the addresses of the function and of the record for a query."""
         choices = launch.texturing
         number = 0 if s.op == "texfetch" else s.sampler
         if choices.linked:

@@ -34,8 +34,8 @@ def masks_of(lanes: Array) -> Array:
 class WarpStates:
     """Records of warps, one after the other. `raw`: uint8; `words`: u32 [warps, words of a record], the same memory.
 
-    `raw` may be given, with anything in it: then `clear` comes first. `local`: uint8, what the warps have in l[], as
-    `state_layout` says; None where it is not here.
+    `raw` may be given, with any content: then call `clear` first. `local`: uint8, the content of the warps' l[], laid
+    out as in `state_layout`; None if it is elsewhere.
     """
 
     def __init__(self, warps: int, state_bytes: int, raw: Array | None = None, local: Array | None = None) -> None:
@@ -50,7 +50,7 @@ class WarpStates:
         self.words[:, state_layout.REGISTERS // 4 :] = 0
 
     def begin(self, headers: Array, registers: int) -> None:
-        """Set the first words of all records, u32 [warps or more, words], and zero so many registers."""
+        """Set the first words of all records, u32 [warps or more, words], and zero `registers` registers."""
         self.words[:, : headers.shape[1]] = headers[: len(self.words)]
         first = state_layout.REGISTERS // 4
         self.words[:, first : first + 32 * registers] = 0
@@ -140,7 +140,7 @@ class BlockOfRecords(BlockState):
             self.barriers[n].count, self.barriers[n].target = count, target
 
     def put_back(self) -> None:
-        """Put into the records what has changed."""
+        """Store the changes to the records."""
         self._columns[0][self._rows] = [self.state[k].status for k in range(self.block_warps)]
         self._arrivals[:] = [(self.barriers[n].count, self.barriers[n].target) for n in range(len(self._arrivals))]
 
@@ -151,11 +151,11 @@ def every_place(registers: int) -> list[RegisterKey]:
 
 
 def from_machine(machine: Machine, states: WarpStates, barriers: Array, turns: Array) -> None:
-    """Fill the records of all warps, and what blocks have of their own, from a machine.
+    """Fill the records of all warps and blocks from a machine.
 
     `barriers`: u32 [blocks, 16, 2]; `turns`: i64 [blocks, 2], `turn` and `spun` of `BlockState`.
 
-    The machine must not be inside of `run` or `step`; its warps may stand anywhere.
+    The machine must not be inside of `run` or `step`; its warps may be anywhere.
     """
     states.clear()
     for w in machine.warps:
@@ -188,7 +188,7 @@ def _local_words(states: WarpStates, machine: Machine) -> Iterable[tuple[Array, 
 
 
 def to_machine(states: WarpStates, barriers: Array, turns: Array, machine: Machine) -> None:
-    """Put what the records say into a machine, which then goes on from there. Counts are added to its `stats`."""
+    """Copy the records into a machine, which then continues from there. Counts are added to its `stats`."""
     executed = states.count(state_layout.ISSUED)
     begun = np.flatnonzero(executed)  # registers of the others are as the machine made them
     states.to_files(machine.state.files, every_place(machine.launch.code.registers), begun)

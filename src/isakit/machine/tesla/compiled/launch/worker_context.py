@@ -1,4 +1,4 @@
-"""Context of a worker, which compiled code looks things up in, and the memory of a launch behind it."""
+"""Context of a worker, from which compiled code loads slots, and the memory of a launch behind it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 UNLIMITED = 1 << 62
 SHORT = 1 << 12
-"""Instructions of a warp that has run so shortly that the next one may run before a bound is looked at."""
+"""Instructions of a warp so short that the next one may run before a bound is checked."""
 
 
 def aligned(nbytes: int) -> Array:
@@ -52,7 +52,7 @@ class Bound:
         self._textures: TextureTable | None = None
 
     def textures(self, kernel: CompiledKernel) -> TextureTable:
-        """Return the table that answers the texture instructions of the launch."""
+        """Return the table for the texture instructions of the launch."""
         if self._textures is None:
             from isakit.machine.tesla.compiled.launch.texture_table import TextureTable
 
@@ -65,7 +65,7 @@ _INDEX = {name: offset // 8 for name, offset in SLOT.items()}
 
 
 class Slots:
-    """The slots of `layout`: `numbers` (int64) at `address`. Arrays that were put into them live as long as they do."""
+    """The slots of `layout`: `numbers` (int64) at `address`. Arrays stored in them live as long as they do."""
 
     def __init__(self) -> None:
         self.numbers = np.zeros(len(SLOT), np.int64)
@@ -80,17 +80,17 @@ class Slots:
         self.numbers[_INDEX[name]] = value
 
     def set_budget(self, instructions: int) -> None:
-        """Bound what may still be executed; more than the slot holds is no bound."""
+        """Limit the instructions that may still be executed; more than the slot holds means no limit."""
         self.set_slot("remaining", min(instructions, UNLIMITED))
 
     def set_executable(self, how: Executable, turn: int) -> None:
-        """Run warps in a certain way, in turns of so many instructions."""
+        """Set the executable for warps, and the length of their turns in instructions."""
         self.set_slot("run_warp", how.run_warp)
         self.set_slot("turn_length", turn)
         self.set_slot("paused", state_layout.READY if how.resumes else state_layout.INTERRUPTED)
 
     def places(self, *names: str) -> list[int]:
-        """Return the places of slots among the numbers."""
+        """Return the indices of slots among the numbers."""
         return [_INDEX[name] for name in names]
 
     def get_slot(self, name: str) -> int:
