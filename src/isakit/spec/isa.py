@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import field, replace
+from enum import StrEnum
 from pickle import PicklingError
 from types import CodeType
 from typing import Any, TypeVar
@@ -21,6 +22,7 @@ from isakit.spec.parts import Context, Part
 from isakit.spec.record import Form, InstructionKind, Record, Ref, Status
 
 F = TypeVar("F", bound=Callable[..., object])
+W = TypeVar("W", bound=StrEnum)
 
 
 @dataclass(frozen=True)
@@ -89,12 +91,13 @@ class Variant:
     aliases: tuple[str, ...] = ()
 
 
-def _status(status: Status | str, label: str, function: Callable[..., object]) -> Status:
-    """Return the status a record gives. Raises DefinitionError with the place of the record's function."""
-    if isinstance(status, Status) or status in {s.value for s in Status}:
-        return Status(status)
-    problem = f"{status!r} is not a status" if status else "no status"
-    raise DefinitionError(f'{label} ({place_of(function)}): {problem}; give it status="known", "inferred" or "unknown"')
+def _one_of(kind: type[W], what: str, word: str, place: str) -> W:
+    """Return the member that a record names for `what`. Raises DefinitionError with the place of the record."""
+    if word in {member.value for member in kind}:
+        return kind(word)
+    *others, last = (f'"{member}"' for member in kind)
+    problem = f"{word!r} is not a {what}" if word else f"no {what}"
+    raise DefinitionError(f"{place}: {problem}; give it {what}={', '.join(others)} or {last}")
 
 
 @dataclass(eq=False, repr=False)
@@ -195,6 +198,7 @@ class InstructionSet:
         def register(function: F) -> F:
             doc = function.__doc__ or ""
             own = name or function.__name__
+            place = f"{self.name}: record {own!r} ({place_of(function)})"
             self.add(
                 Record(
                     own,
@@ -202,11 +206,11 @@ class InstructionSet:
                     function,
                     inspect.cleandoc(doc) if "\n" in doc else doc.strip(),
                     ref,
-                    _status(status, f"{self.name}: record {own!r}", function),
+                    _one_of(Status, "status", status, place),
                     tuple(notes),
                     tuple(see),
                     self.name,
-                    InstructionKind(group),
+                    _one_of(InstructionKind, "group", group, place),
                     ends,
                     links,
                     facts,

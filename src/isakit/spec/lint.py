@@ -9,7 +9,7 @@ from itertools import combinations, product
 from isakit.errors import DefinitionError
 from isakit.spec.fields import Bits
 from isakit.spec.parts import possible_bits, static_bits
-from isakit.spec.parts.base import Part
+from isakit.spec.parts.base import Part, union
 from isakit.spec.parts.bits import fields_of, required_fields
 from isakit.spec.record import Form, Record
 
@@ -113,9 +113,13 @@ def _check_bits(form: Form, where: str) -> None:
     for (one, a), (other, b) in combinations(form.parts.items(), 2):
         # Operands may share what selects, and a whole field: texels go where texture coordinates were.
         shared, selecting = fields_of(a) & fields_of(b), static_bits(a) & static_bits(b)
-        for x, y in product(required_fields(a), required_fields(b)):
-            if x & y & ~selecting and not shared & {x, y}:
-                raise DefinitionError(f"{where}: parts {one!r} and {other!r} both use the bits {x & y & ~selecting:#x}")
+        pairs = product(required_fields(a) - shared, required_fields(b) - shared)
+        both, advice = union(x & y & ~selecting for x, y in pairs), ""
+        if not both and not {one, other} & form.sharing.keys():
+            both = union(x & y for x, y in product(fields_of(a) - shared, fields_of(b) - shared))
+            advice = " in some words; where the machine has it so, `sharing` of the shape says why"
+        if both:
+            raise DefinitionError(f"{where}: parts {one!r} and {other!r} both use the bits {both:#x}{advice}")
     accounted = form.fixed.mask & form.ignored
     if accounted:
         raise DefinitionError(f"{where}: bits {accounted:#x} are both fixed and ignored")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 
 from isakit.errors import AsmError, DefinitionError
-from isakit.spec.parts import error_of, possible_bits, readings, static_bits, text_of
+from isakit.spec.parts import error_of, possible_bits, readings, spelled_bits, static_bits, text_of
 from isakit.spec.parts.base import Part
 from isakit.spec.record import Form
 from isakit.spec.tokens import Stream, tokenize
@@ -18,7 +18,13 @@ def check_reading(name: str, part: Part, form: Form, where: str) -> None:
         word = bits & ~form.fixed.mask | form.fixed.value
         text = text_of(part, word) if error_of(part, word) is None else ""
         if text and not _reads(part, word, text):
-            raise DefinitionError(f"{where}: part {name!r} prints {text!r}, which it does not read")
+            raise DefinitionError(f"{where}: part {name!r} prints {text!r}, which it does not read{_ADVICE}")
+
+
+_ADVICE = (
+    " as the same; between numbers stands `:` or a blank, because `+`, `-`, `*` and `|` go on with the first; "
+    "between words a bracket, too"
+)
 
 
 def _samples(mask: int) -> Iterator[int]:
@@ -35,4 +41,5 @@ def _reads(part: Part, word: int, text: str) -> bool:
     except AsmError:
         return False
     found = (b for k, b in readings(part, stream, 0) if k == len(stream))
-    return any(text_of(part, word & ~b.mask | b.value) == text for b in found)
+    told = spelled_bits(part, word)
+    return any(not told.mask & ~b.mask and not (b.value ^ told.value) & told.mask for b in found)

@@ -7,8 +7,9 @@ short  {name:o} {sat:s} {ty=width:w} {dst:w} {src1:w} {src2:w}
 
 The first line has the names of shapes (one form each) and the syntax, which goes on in lines that begin with an
 operand; then come the bits, word by word, the highest first: fixed ones, letters for what this form selects, `-` for
-bits known to have no effect, `.` for what belongs to the operands. Words at the end that have only dots may be left
-out. Both may stand in one line, two blanks apart. An operand is `{part}`, `{part:arguments}` or
+bits known to have no effect, `.` for what belongs to the operands. All bits of one letter are one field, also over
+several words, of which the last is the highest. Words at the end that have only dots may be left out. Both may stand in
+one line, two blanks apart, if the bits do not begin with a letter. An operand is `{part}`, `{part:arguments}` or
 `{part=kind:arguments}`: its kind is looked up among the parts given with the table, then in the shape's own vocabulary.
 Arguments are mostly letters of the pattern, several of them (highest first) for a concatenation.
 
@@ -186,6 +187,9 @@ class FormTable:
         Raises DefinitionError.
         """
         lines = [half for line in re.sub(r"\n\s*([|{])", r" \1", text).strip().splitlines() for half in _halves(line)]
+        if len(lines) % 2:
+            raise DefinitionError(f"{text.strip()}: a form without bits, which stand below it; only those that begin "
+                                  "with 0, 1, `.` or `-` may also stand two blanks behind it")  # fmt: skip
         out: list[Form] = []
         table = _Declarations(lines[0], {n for n, p in parts.items() if isinstance(p, Part) or callable(p)})
         for row in combined(*rows):
@@ -318,10 +322,16 @@ def words(*spellings: str | None, values: Sequence[Any] | None = None, on: str =
 
     `values` is what the semantics gets (default: the words); `on` are the letters, where the syntax does not say them.
     """
-    meant = {n: (values[n] if values else w) for n, w in enumerate(spellings) if w is not None}
+    texts = {n: w for n, w in enumerate(spellings) if w is not None}
 
     def make(e: Encoding, letters: str = on) -> Enum:
-        return Enum(e.field(letters), {n: spellings[n] or "" for n in meant}, meant if values else None, **options)
+        f, count = e.field(letters), len(values or spellings)
+        if len(set(texts.values())) < len(texts) or count != len(spellings) or count > 1 << f.width:
+            raise DefinitionError(
+                f"{', '.join(map(repr, spellings))} for {f.width} bits{f' with {count} values' if values else ''}: "
+                "each value of the bits has a word of its own or None, and there are as many `values` as words"
+            )
+        return Enum(f, texts, {n: values[n] for n in texts} if values else None, **options)
 
     return make
 

@@ -7,6 +7,7 @@ import pytest
 from isakit.arch.tesla.forms import forms
 from isakit.errors import DefinitionError
 from isakit.spec import Bits, Encoding, Flag, FormTable, Layout, Part, Shape, cases, flag, number, template, words
+from isakit.spec.operands import Compound
 from isakit.spec.parts import possible_bits
 
 TINY = FormTable({"word": Shape(Layout("tiny", 1, Bits(0x80, 0x80)), {}, {})}, {"on": flag("on")}, unit_bits=8)
@@ -91,6 +92,8 @@ def test_cases_choose_by_letters() -> None:
         ("word go\n     0... ....", "contradict"),
         ("word go\n     .+.. ....", "a pattern cannot have"),
         ("word go {on:a} {on:a,a}\n     .... ...a", "argument"),
+        ("word go {on:a}  a... ....", "a form without bits"),
+        ("word go\n     .... ....\nword stop", "a form without bits"),
     ],
 )
 def test_mistakes_are_named_with_the_line(text: str, message: str) -> None:
@@ -106,6 +109,30 @@ def test_a_hole_that_the_class_of_operand_has_not_is_a_mistake() -> None:
     with pytest.raises(DefinitionError, match="Flag has no low; it has value") as caught:
         made(TINY, "word go {range=bits:n}\n     .... .nnn", bits=bits)
     assert "word go {range=bits:n}" in str(caught.value)
+
+
+@pytest.mark.parametrize("spelling", ["[{low}]", "[{low}:{low}]", "[{low}:{high}:{size}]"])
+def test_holes_and_parts_that_do_not_match_are_a_mistake(spelling: str) -> None:
+    def bits(e: Encoding, letters: str) -> Part:
+        holes = {name: number("a bit", 8)(e, letter) for name, letter in zip(("low", "high"), letters, strict=True)}
+        return template(spelling, Compound, **holes)
+
+    with pytest.raises(DefinitionError, match="other holes than the parts it is given: low, high") as caught:
+        made(TINY, "word go {range=bits:nm}\n     .... mmnn", bits=bits)
+    assert "word go {range=bits:nm}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "on",
+    [
+        words("1", "3", "5", "7", "9"),  # 9 would be written as 1
+        words("1", "3", "3", "7"),  # one of two would be lost
+        words("1", "3", "5", "7", values=(1, 3, 5)),
+    ],
+)
+def test_words_that_are_not_one_for_each_value_are_a_mistake(on: Part) -> None:
+    with pytest.raises(DefinitionError, match=r"for 2 bits.*a word of its own or None"):
+        made(TINY, "word go {on:n}\n     .... ..nn", on=on)
 
 
 def test_an_operand_that_no_form_has_is_a_mistake() -> None:

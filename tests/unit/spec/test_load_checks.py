@@ -16,6 +16,7 @@ from isakit.spec import (
     Imm,
     InstructionSet,
     Layout,
+    Literal,
     Ref,
     Refusal,
     Reg,
@@ -84,15 +85,22 @@ def test_no_form() -> None:
     assert "no form" in refused(new_set())
 
 
-@pytest.mark.parametrize(("status", "problem"), [({}, "no status"), ({"status": "sure"}, "'sure' is not a status")])
-def test_a_record_says_how_sure_it_is_or_is_refused_with_its_place(status: dict[str, str], problem: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        ({}, 'no status; give it status="known", "inferred" or "unknown"'),
+        ({"status": "sure"}, "'sure' is not a status"),
+        ({"status": "known", "group": "moves"}, '\'moves\' is not a group; give it group="arithmetic", "move", '),
+    ],
+)
+def test_a_record_says_how_sure_it_is_or_is_refused_with_its_place(words: dict[str, str], problem: str) -> None:
     isa = new_set()
 
     def summing(dst, src):
         """Add."""
 
     with pytest.raises(DefinitionError) as caught:
-        isa.insn([form()], ref=REF, **status)(summing)
+        isa.insn([form()], ref=REF, **words)(summing)
     assert not isa.records
     message = str(caught.value)
     assert "toy: record 'summing'" in message
@@ -146,6 +154,14 @@ def test_an_operand_that_cannot_read_its_own_text_is_refused_with_its_place(spel
     assert RANGES[spelling] in message
     assert message.startswith("toy: record 'summing', form 0 (short): part 'dst' prints ")
     assert message.endswith(f"({__file__}, line {only.__code__.co_firstlineno})")
+
+
+def test_an_operand_that_reads_its_text_as_other_bits_is_refused() -> None:
+    """Otherwise a listing would not assemble to the words it was made from."""
+    same = Enum(SRC, dict.fromkeys(range(8), "any") | {0: "none"})
+    assert "'src' prints 'any', which it does not read as the same; between numbers stands `:`" in refused(
+        new_set(), form(parts={"dst": reg(DST), "src": same})
+    )
 
 
 def test_every_file_of_a_folder_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,7 +391,12 @@ def test_operands_that_share_some_bits_of_a_field_are_refused_and_those_of_one_f
     assert "'dst' and 'src' both use the bits 0x30" in refused(new_set(), form(parts={"dst": reg(DST), "src": inside}))
     define(new_set(), form(parts={"dst": reg(DST), "src": reg(DST)}))
     either = choice(when({MODE: 1}, reg(SRC)), when({}, Imm(bits(5, 8), 32)))
-    define(new_set(), form(parts={"dst": reg(DST), "src": either}))
+    message = refused(new_set(), form(parts={"dst": reg(DST), "src": either}))
+    assert "'dst' and 'src' both use the bits 0x60 in some words; where the machine has it so, `sharing`" in message
+    define(new_set(), form(parts={"dst": reg(DST), "src": either}, sharing={"src": "a long number is held in DST"}))
+    selected = choice(when({DST: 7}, Literal("#")), when({}, reg(DST)))  # all bits of DST select
+    word = Enum(bits(5, 8), {v: f"w{v}" for v in range(16)})
+    assert "'dst' and 'src' both use the bits 0x60" in refused(new_set(), form(parts={"dst": selected, "src": word}))
     both = choice(when({MODE: 1}, reg(bits(5, 7))), when({}, Imm(bits(5, 8), 32)))
     assert "'dst' and 'src' both use the bits 0x60" in refused(new_set(), form(parts={"dst": reg(DST), "src": both}))
 

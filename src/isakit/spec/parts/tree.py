@@ -624,6 +624,8 @@ def template(
         fits: a further condition for operands made by hand.
         holes: the parts of the holes; a field where the hole is part of a word with a number.
     """
+    if sorted(_HOLE.findall(spelling)) != sorted(holes):
+        raise DefinitionError(f"{spelling!r} has other holes than the parts it is given: {', '.join(holes)}")
     for word in spelling.replace("[", " ").replace("]", " ").split():
         for name in _HOLE.findall(word):
             f = holes[name]
