@@ -30,7 +30,7 @@ from isakit.spec import (
     where,
 )
 from isakit.spec.isa import instruction_set
-from isakit.spec.operands import Compound
+from isakit.spec.operands import Compound, Immediate
 from isakit.spec.parts import bits_for, operand_of
 from isakit.spec.record import Form
 
@@ -408,3 +408,23 @@ def test_brackets_around_a_group_are_not_operands_of_it() -> None:
     assert isinstance(operand, Compound)
     assert (operand, [str(o) for o in operand.operands]) == ("[0x34:0x12]", ["0x34", "0x12"])
     assert [b.value for b in bits_for(group, operand)] == [0x1234]
+
+
+def test_words_of_a_group_are_operands_of_it_that_need_not_be_given() -> None:
+    group = template("bits[{x}:{y}]", Compound, x=Imm(bits(0, 7), 32), y=Imm(bits(8, 15), 32))
+    operand = operand_of(group, 0x1234)
+    assert isinstance(operand, Compound)
+    assert [str(o) for o in operand.operands] == ["bits", "0x34", "0x12"]
+    for given in (operand, Compound((Immediate(0x34), Immediate(0x12)))):
+        assert [b.value for b in bits_for(group, given)] == [0x1234]
+
+
+def test_a_number_that_is_a_word_of_the_text_is_a_number_of_the_operand() -> None:
+    odd = Enum(bits(0, 2), {v: str(2 * v + 1) for v in range(8)}, {v: 2 * v + 1 for v in range(8)})
+    rotation = template("left({value})", Immediate, value=odd)
+    operand = operand_of(rotation, 3)
+    assert isinstance(operand, Immediate)
+    assert (str(operand), int(operand)) == ("left(7)", 7)
+    for given in (operand, Immediate(7), 7, "left(7)"):
+        assert [b.value for b in bits_for(rotation, given)] == [3]
+    assert not bits_for(rotation, 8)

@@ -121,7 +121,7 @@ def _template_operand(part: Template, word: int, address: int) -> Operand:
         modifiers = {n: operand_of(p, word) for n, p in part.holes.items() if p is not part.register}
         told = {n: o.value if o.value is True else str(o) for n, o in modifiers.items() if isinstance(o, Flag)}
         return part.register.described(word, text, **part.facts, **hints, **told)
-    told = {n: _plain(operand_of(p, word, address)) for n, p in part.holes.items()}
+    told = {n: _plain(operand_of(p, word, address), part.kind) for n, p in part.holes.items()}
     return part.kind(**{**part.kind.absent, **part.facts, **hints, **told}, text=text)
 
 
@@ -143,10 +143,12 @@ _PUNCTUATION = frozenset(":+,()[]{}")
 """Tokens that only hold a group of operands together."""
 
 
-def _plain(value: Operand | None) -> Any:
-    """Return a hole's value as an attribute of the operand: words as text, numbers as int."""
+def _plain(value: Operand | None, kind: type[Operand]) -> Any:
+    """Return a hole's value as an attribute of an operand: words as text, numbers, and words for them, as int."""
     if isinstance(value, CodeAddress):
         return value.address
+    if kind is Immediate and type(value) is Flag and type(value.value) is int:
+        return value.value
     return value.value if isinstance(value, Immediate) else str(value) if type(value) is Flag else value
 
 
@@ -307,6 +309,8 @@ def _choice_bits(part: Choice, value: object, address: int) -> Sequence[Bits]:
 def _template_bits(part: Template, value: object, address: int) -> Sequence[Bits]:
     if part.register is not None and isinstance(value, (Register, Immediate)):
         return _modified_bits(part, part.register, value)
+    if part.kind is Immediate and type(value) is int:
+        value = Immediate(value)
     few = possible_bits(part).bit_count() <= _FEW
     if part.is_group and isinstance(value, Compound) and not few:
         return [b for left, b in _group_bits(part, value.operands, Bits()) if not left]
@@ -346,8 +350,9 @@ def _modified_bits(part: Template, register: Reg, value: Register | Immediate) -
 def _group_bits(part: Template, values: Sequence[Operand], so_far: Bits) -> Iterator[tuple[Sequence[Operand], Bits]]:
     """Yield (operands that are left, bits) of all ways to take operands for the holes, in the order of the text."""
     states: list[tuple[Sequence[Operand], Bits]] = [(values, so_far)]
-    for _, _, hole in part.items:
-        if hole is None:
+    for _, token, hole in part.items:
+        if hole is None:  # a word of the spelling is an operand, which one made by hand may lack
+            states = [(left[1:] if left and left[0] == token else left, b) for left, b in states]
             continue
         after: list[tuple[Sequence[Operand], Bits]] = []
         for left, b in states:
