@@ -6,8 +6,9 @@ from typing import Any
 
 from isakit.errors import NotModelled
 from isakit.sem.trace import Trace, tracing
-from isakit.sem.value import Value, const, param
+from isakit.sem.value import SymbolicConditionError, Value, const, param
 from isakit.spec.fields import Field
+from isakit.spec.lint import place_of
 from isakit.spec.parts import Binder, bound_value
 from isakit.spec.record import Form
 
@@ -50,9 +51,13 @@ def traced(form: Form, word: int, binder: Binder = BINDER) -> Trace:
     record = form.record
     if record is None or record.semantics is None:
         raise NotModelled(f"`{form.text(word)}`", "its meaning is not known")
-    bound = {name: bound_value(p, word, binder) for name, p in form.parts.items() if name not in form.control}
-    with tracing() as trace:
-        record.semantics(**bound, **form.constants)
+    try:
+        bound = {name: bound_value(p, word, binder) for name, p in form.parts.items() if name not in form.control}
+        with tracing() as trace:
+            record.semantics(**bound, **form.constants)
+    except (SymbolicConditionError, TypeError, ValueError, AttributeError, LookupError) as e:
+        e.add_note(f"in the meaning of `{form.text(word)}`: {place_of(record.semantics)}")
+        raise
     return trace
 
 

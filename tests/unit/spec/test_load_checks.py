@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from isakit.errors import DefinitionError
+from isakit.errors import DefinitionError, IsakitError
+from isakit.sem import param
+from isakit.sem.semantics import trace_of
 from isakit.spec import (
     Bits,
     Enum,
@@ -428,3 +430,18 @@ def test_a_number_that_is_a_word_of_the_text_is_a_number_of_the_operand() -> Non
     for given in (operand, Immediate(7), 7, "left(7)"):
         assert [b.value for b in bits_for(rotation, given)] == [3]
     assert not bits_for(rotation, 8)
+
+
+def test_a_mistake_in_a_meaning_names_the_instruction_and_its_place() -> None:
+    isa = new_set()
+
+    def summing(dst, src):
+        """Add."""
+        if src == param(SRC, 3):
+            dst.written()
+
+    define(isa, form(parts={"dst": reg(DST), "src": Imm(SRC)}), function=summing)
+    with pytest.raises(IsakitError, match="a Python condition on the lane value") as caught:
+        trace_of(isa.records[0].forms[0], 0x92)
+    place = f"{__file__}, line {summing.__code__.co_firstlineno}"
+    assert caught.value.__notes__ == [f"in the meaning of `add $r1 0x1`: {place}"]
