@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from isakit.compile.shading.builtins import BuiltIn
 from isakit.compile.shading.check_expressions import LARGEST, ExpressionCheck
-from isakit.compile.shading.conversion import is_sampler
 from isakit.compile.shading.language import Language
 from isakit.compile.shading.source import ShaderSources, ShadingError
 from isakit.compile.shading.syntax import (
@@ -39,7 +38,17 @@ from isakit.compile.shading.typed import (
     TypedStatement,
     TypedSwitch,
 )
-from isakit.compile.shading.types import VOID, ArrayType, Numeric, StructField, StructType, Type, holds_samplers
+from isakit.compile.shading.types import (
+    VOID,
+    ArrayType,
+    Numeric,
+    StructField,
+    StructType,
+    Type,
+    holds_samplers,
+    innermost,
+    is_sampler,
+)
 
 MOST_ERRORS = 20
 
@@ -158,9 +167,7 @@ class Check(ExpressionCheck):
         if v.role == "sampler" and "uniform" not in v.qualifiers:
             raise ShadingError(v.pos, f"the sampler `{v.name}` must be a uniform", len(v.name))
         for word in v.qualifiers & {"attribute", "varying"}:
-            kind = v.type
-            while isinstance(kind, ArrayType) and word == "varying":
-                kind = kind.of
+            kind = innermost(v.type) if word == "varying" else v.type
             if not isinstance(kind, Numeric) or not kind.is_float:
                 raise ShadingError(v.pos, f"`{v.name}`: an {word} is of floats" if word == "attribute" else
                                    f"`{v.name}`: a {word} is of floats", len(v.name))  # fmt: skip

@@ -71,6 +71,7 @@ from isakit.compile.shading.types import (
     Numeric,
     StructType,
     Type,
+    elements_of,
 )
 from isakit.errors import did_you_mean
 
@@ -261,7 +262,7 @@ class ExpressionCheck:
     def alike(self, a: Typed, b: Typed, wrong: ShadingError) -> tuple[Typed, Typed]:
         """Convert two values to a common shape: scalars are repeated, and in Cg longer vectors are truncated."""
         m, n = a.numeric, b.numeric
-        if (m.size, m.vectors) == (n.size, n.vectors):
+        if m.shape == n.shape:
             return a, b
         if m.is_scalar:
             return resized(a, n), b
@@ -367,12 +368,10 @@ class ExpressionCheck:
             raise ShadingError(
                 index.pos, f"an index is a whole number, not a value of type {self.language.say(index.type)}"
             )
-        if isinstance(kind, ArrayType):
-            count, of = kind.count, kind.of
-        elif isinstance(kind, Numeric) and not kind.is_scalar:
-            count, of = kind.vectors or kind.size, kind.row
-        else:
+        elements = elements_of(kind)
+        if elements is None:
             raise ShadingError(s.pos, f"a value of type {self.language.say(kind)} has no elements")
+        count, of = elements
         index = rebased(index, INT) if index.numeric.base is not UINT else index
         if isinstance(index, TypedConstant):
             k = int(index.values[0])
@@ -510,7 +509,7 @@ class ExpressionCheck:
             one = rebased(parts[0], kind.base)
             if first.is_scalar and not kind.is_scalar and kind.is_matrix and self.language.product:
                 return TypedSpread(pos, kind, one, diagonal=True)
-            if first.is_scalar or (first.size, first.vectors) == (kind.size, kind.vectors):
+            if first.is_scalar or first.shape == kind.shape:
                 return resized(one, kind)
             if first.is_matrix and kind.is_matrix:
                 return TypedResize(pos, kind, one)
@@ -604,7 +603,7 @@ class ExpressionCheck:
 
 def _alike(a: Type, b: Type) -> bool:
     """Return whether two types are numbers of the same shape."""
-    return isinstance(a, Numeric) and isinstance(b, Numeric) and (a.size, a.vectors) == (b.size, b.vectors)
+    return isinstance(a, Numeric) and isinstance(b, Numeric) and a.shape == b.shape
 
 
 def _matrix_places(kind: Numeric, name: str) -> tuple[int, ...] | None:

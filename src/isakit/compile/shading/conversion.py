@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,7 +16,8 @@ from isakit.compile.shading.typed import (
     TypedResize,
     TypedSpread,
 )
-from isakit.compile.shading.types import FLOAT, INT, ArrayType, Base, Numeric, SamplerType, Type
+from isakit.compile.shading.types import FLOAT, INT, Base, Numeric, Type
+from isakit.float_bits import bits_of_float, float_of_bits
 from isakit.sem.value import signed
 
 IMPOSSIBLE = 1000
@@ -27,13 +27,9 @@ SPREAD, CUT = 10, 20
 
 def rounded(value: float, base: Base) -> float:
     """Return a number rounded to a floating-point type."""
-    if base.bits == 16:
-        try:
-            return struct.unpack("<e", struct.pack("<e", value))[0]
-        except OverflowError:
-            return math.copysign(math.inf, value)
+    type = "f16" if base.bits == 16 else "f32"
     try:
-        return struct.unpack("<f", struct.pack("<f", value))[0]
+        return float_of_bits(bits_of_float(value, type), type)
     except OverflowError:
         return math.copysign(math.inf, value)
 
@@ -76,7 +72,7 @@ def cost(value: Typed, to: Type, language: Language) -> int:
         price = 3 if to.base.kind == "float" else 2
     else:
         return IMPOSSIBLE
-    if (have.size, have.vectors) == (to.size, to.vectors):
+    if have.shape == to.shape:
         return price
     if not language.converts:
         return IMPOSSIBLE
@@ -130,7 +126,7 @@ def rebased_literal(value: Typed, base: Base) -> Typed:
 def resized(value: Typed, to: Numeric) -> Typed:
     """Give components another shape: repeat a scalar, or keep the first components of a longer vector or matrix."""
     have = value.numeric
-    if (have.size, have.vectors) == (to.size, to.vectors):
+    if have.shape == to.shape:
         return value
     kind = Numeric(have.base, to.size, to.vectors)
     if have.is_scalar:
@@ -208,10 +204,3 @@ def folded_unary(op: str, a: Typed, pos: int) -> TypedConstant | None:
     base = a.numeric.base
     got = (-v if op == "-" else int(not v) if op == "!" else ~int(v) for v in a.values)
     return TypedConstant(pos, a.type, tuple(as_base(v, base) for v in got), a.free)
-
-
-def is_sampler(type: Type) -> bool:
-    """Return whether a type is a sampler, or an array of them."""
-    while isinstance(type, ArrayType):
-        type = type.of
-    return isinstance(type, SamplerType)

@@ -7,17 +7,18 @@ bools, which the form has as scalars only.
 from __future__ import annotations
 
 import math
-import struct
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from isakit.compile.builder import IrBuilder
 from isakit.compile.ir import AnyOp, Const, Function, IrValue, Operation, PlainOp, operation
-from isakit.compile.ops import ADD, AND, CMP, MUL, PAND, PNOT, POR, PXOR, SAR, SHL, SHR, SUB
+from isakit.compile.ops import ADD, AND, CMP, MUL, PAND, PNOT, POR, PXOR, SAR, SHL, SHR, SUB, signed
 from isakit.compile.shading.conversion import rounded
 from isakit.compile.shading.types import FLOAT, HALF, ArrayType, Base, Numeric, SamplerType, StructType, Type
 from isakit.compile.vector_ops import (
     BITS,
+    CHANNELS,
     CONSTANTS,
     F2I,
     I2F,
@@ -35,13 +36,14 @@ from isakit.compile.vector_ops import (
     VNEG,
     VRCP,
     VSEL,
+    channels_of,
     count,
     element,
     vector,
 )
+from isakit.float_bits import bits_of_float, float_of_bits
 
 Values = list[IrValue]
-LETTERS = "xyzw"
 TRUE = Const(1, "p")
 _CONDITIONS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 _INTEGER_CONDITIONS = {"==": "e", "!=": "lg", "<": "l", "<=": "le", ">": "g", ">=": "ge"}
@@ -70,37 +72,14 @@ def kinds(type: Type) -> tuple[str, ...]:
 
 def float_const(value: float, of: str) -> Const:
     """Return a constant of kind f32 or f16."""
-    if of == "f16":
-        return Const(int.from_bytes(struct.pack("<e", rounded(value, HALF)), "little"), of)
-    return Const(int.from_bytes(struct.pack("<f", rounded(value, FLOAT)), "little"), of)
+    return Const(bits_of_float(rounded(value, HALF if of == "f16" else FLOAT), of), of)
 
 
 def const_value(c: Const) -> float:
     """Return the number of a constant of any kind; integers count as signed."""
-    if c.kind == "f32":
-        return struct.unpack("<f", c.value.to_bytes(4, "little"))[0]
-    if c.kind == "f16":
-        return struct.unpack("<e", (c.value & 0xFFFF).to_bytes(2, "little"))[0]
-    return c.value if c.kind == "p" else c.value - (1 << 32 if c.value >> 31 else 0)
-
-
-def _compare(cond: str, a: float, b: float) -> bool:
-    return {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}[cond]
-
-
-def _fold(op: AnyOp, a: float, b: float) -> float | None:
-    """Fold a float operation on constants; None if the chip has to compute it. `b` is 0 for one argument."""
-    if op is VADD:
-        return a + b
-    if op is VMUL:
-        return a * b
-    if op is VNEG:
-        return -a
-    if op is VABS:
-        return abs(a)
-    if op is VFLOOR:
-        return float(math.floor(a))
-    return min(a, b) if op is VMIN else max(a, b) if op is VMAX else None
+    if c.kind in ("f32", "f16"):
+        return float_of_bits(c.value, c.kind)
+    return c.value if c.kind == "p" else signed(c.value)
 
 
 class Emitter:
@@ -125,24 +104,26 @@ class Emitter:
     # --- parts of vectors --------------------------------------------------------------------------------------------
     def swizzle(self, v: IrValue, pattern: str) -> IrValue:
         """Return a value with its channels reordered; a join is taken apart where that yields one of its parts."""
-        if pattern == LETTERS[: count(v.kind)]:
+        if pattern == CHANNELS[: count(v.kind)]:
             return v
         ins = v.ins
         if ins is not None and ins.op is JOIN and len(pattern) == 1 and pattern not in CONSTANTS:
-            at = LETTERS.index(pattern)
+            at = CHANNELS.index(pattern)
             for a in ins.args:
                 n = count(a.kind)
                 if at < n:
-                    return self.swizzle(a, LETTERS[at])
+                    return self.swizzle(a, CHANNELS[at])
                 at -= n
         if ins is not None and ins.op is SWIZZLE:
             inner = SWIZZLE.of(ins).pattern
-            return self.swizzle(ins.args[0], "".join(c if c in CONSTANTS else inner[LETTERS.index(c)] for c in pattern))
+            return self.swizzle(
+                ins.args[0], "".join(c if c in CONSTANTS else inner[CHANNELS.index(c)] for c in pattern)
+            )
         return self.b.op(SWIZZLE(pattern), v)
 
     def part(self, v: IrValue, k: int) -> IrValue:
         """Return one channel."""
-        return self.swizzle(v, LETTERS[k])
+        return self.swizzle(v, CHANNELS[k])
 
     def parts(self, v: IrValue) -> Values:
         """Return all channels."""
@@ -184,9 +165,8 @@ class Emitter:
     def rcp(self, v: IrValue) -> IrValue:
         """Return the reciprocal; if all channels are equal it is computed once."""
         n = count(v.kind)
-        one = _repeated(v)
-        if one is not None and n > 1:
-            return self.spread(self.rcp(self.swizzle(v, one)), n)
+        if n > 1 and _repeats(v):
+            return self.spread(self.rcp(self.swizzle(v, "x")), n)
         if isinstance(v, Const) and const_value(v):
             return float_const(1 / const_value(v), v.kind)
         if v.ins is not None and v.ins.op is JOIN and all(isinstance(a, Const) for a in v.ins.args):
@@ -323,29 +303,29 @@ def same_number(v: IrValue) -> float | None:
     return const_value(first)
 
 
-def _repeated(v: IrValue) -> str | None:
-    """Return the letter of the channel that a value repeats in all its channels; None if there is none."""
-    if v.ins is not None and v.ins.op is SWIZZLE:
-        pattern = SWIZZLE.of(v.ins).pattern
-        if pattern == pattern[0] * len(pattern) and pattern[0] not in CONSTANTS:
-            return "x"
-    return None
+def _repeats(v: IrValue) -> bool:
+    """Return whether a value repeats one channel in all its channels."""
+    if v.ins is None or v.ins.op is not SWIZZLE:
+        return False
+    pattern = SWIZZLE.of(v.ins).pattern
+    return pattern == pattern[0] * len(pattern) and pattern[0] not in CONSTANTS
 
 
 def _one_source(parts: Sequence[IrValue]) -> tuple[IrValue, str] | None:
     """Return the value that all parts are channels of, and these channels; None if there are several."""
-    source: IrValue | None = None
-    out = ""
-    for p in parts:
-        if isinstance(p, Const):
-            return None
-        ins = p.ins
-        v, pattern = (ins.args[0], SWIZZLE.of(ins).pattern) if ins is not None and ins.op is SWIZZLE else (
-            p, LETTERS[: count(p.kind)])  # fmt: skip
-        if source is not None and v is not source:
-            return None
-        source, out = v, out + pattern
-    return None if source is None or len(out) > 4 else (source, out)
+    source = channels_of(parts[0])[0]
+    if any(isinstance(p, Const) or channels_of(p)[0] is not source for p in parts):
+        return None
+    letters = "".join(channels_of(p)[1] for p in parts)
+    return (source, letters) if len(letters) <= len(CHANNELS) else None
+
+
+_FOLDS: dict[AnyOp, Callable[..., float]] = {
+    VADD: operator.add, VMUL: operator.mul, VNEG: float.__neg__, VABS: float.__abs__, VFLOOR: math.floor, VMIN: min, VMAX: max,
+}  # fmt: skip
+_TESTS: dict[str, Callable[[float, float], bool]] = {
+    "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
+}  # fmt: skip
 
 
 def _folded(what: PlainOp | Operation, given: list[Const]) -> Const | None:
@@ -354,11 +334,10 @@ def _folded(what: PlainOp | Operation, given: list[Const]) -> Const | None:
     numbers = [const_value(c) for c in given]
     if any(isinstance(n, float) and not math.isfinite(n) for n in numbers) or not given:
         return None
-    got = _fold(op, numbers[0], numbers[1] if len(numbers) > 1 else 0.0)
-    if got is not None:
-        return float_const(got, given[0].kind)
+    if op in _FOLDS:
+        return float_const(_FOLDS[op](*numbers), given[0].kind)
     if op is VCMP:
-        return Const(int(_compare(attrs[0], *numbers)), "p")
+        return Const(int(_TESTS[attrs[0]](*numbers)), "p")
     if op is VCVT:
         return float_const(numbers[0], attrs[0])
     if op is I2F:

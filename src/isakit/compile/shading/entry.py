@@ -13,7 +13,6 @@ from isakit.compile.shader import (
     ShaderSampler,
     ShaderUniform,
 )
-from isakit.compile.shading.conversion import is_sampler
 from isakit.compile.shading.emitter import Values, ir_base, kinds
 from isakit.compile.shading.expansions import transposed
 from isakit.compile.shading.language import Language
@@ -30,9 +29,21 @@ from isakit.compile.shading.types import (
     SamplerType,
     StructType,
     Type,
+    is_sampler,
 )
 from isakit.compile.shading.variables import MOST_PARTS, SAMPLER, UniformSlot, components, named_parts
-from isakit.compile.vector_ops import BITS, ELEMENTS, INPUT, OUTPUT, SWIZZLE, TARGET_COLOR, UNIFORM, element, vector
+from isakit.compile.vector_ops import (
+    BITS,
+    CHANNELS,
+    ELEMENTS,
+    INPUT,
+    OUTPUT,
+    SWIZZLE,
+    TARGET_COLOR,
+    UNIFORM,
+    element,
+    vector,
+)
 
 _GENERIC = [f"TEXCOORD{k}" for k in range(10)]
 
@@ -281,7 +292,7 @@ class Program(Lowering):
             record = ShaderInput(room.name, room.semantic, room.size, centroid=room.centroid)
             self.interface.inputs.append(record)
         got = self.op(INPUT(room.name, vector("f32", room.size)))
-        return self.convert([self.swizzle(got, "xyzw"[first : first + kind.size])], FLOAT, kind.base)
+        return self.convert([self.swizzle(got, CHANNELS[first : first + kind.size])], FLOAT, kind.base)
 
     def _raw(self, v: ShaderVariable, leaf: Leaf, named: Semantic) -> tuple[Values, ShaderInput]:
         """Return an attribute that is read unconverted."""
@@ -307,7 +318,7 @@ class Program(Lowering):
         """Return the colour of the tile before this pixel: bytes, in which the result is then written, too."""
         self._write_bytes(v.pos, v.name)
         got = self.op(TARGET_COLOR)
-        got = got if kind.size == 4 else self.op(SWIZZLE("xyzw"[: kind.size]), got)
+        got = got if kind.size == 4 else self.op(SWIZZLE(CHANNELS[: kind.size]), got)
         return self.convert([got], FLOAT, kind.base)
 
     def _output(self, v: ShaderVariable) -> None:

@@ -11,7 +11,7 @@ from isakit.compile.shader import ShaderInterface
 from isakit.compile.shading.builtins import built_ins
 from isakit.compile.shading.check import Check
 from isakit.compile.shading.entry import Program
-from isakit.compile.shading.language import LANGUAGES, Language
+from isakit.compile.shading.language import LANGUAGES
 from isakit.compile.shading.parser import Parser
 from isakit.compile.shading.prelude import prelude
 from isakit.compile.shading.preprocessor import Preprocessed, Preprocessor, Resolver
@@ -102,38 +102,27 @@ def front_end(
 
     Raises CompileError with everything that is wrong.
     """
-    sources = ShaderSources()
+    sources, of = ShaderSources(), LANGUAGES[language]
     try:
-        front = _front(text, stage, LANGUAGES[language], path, entry, target, defines or {}, varyings or {}, resolver,
-                       sources, named or debug_build)  # fmt: skip
-        front.function.debugged = debug_build
-        return front
+        got = Preprocessor(sources, defines or {}, resolver, glsl=of.product).run(sources.add(path, text))
+        declarations = Parser(got.tokens, of).run()
+        own = {d.name for d in declarations if isinstance(d, FunctionSyntax)}
+        declarations = [*prelude(of, {t.text for t in got.tokens} - own, sources), *declarations]
+        check = Check(of, stage, sources, built_ins(stage))
+        check.columns = _packs_columns(got)
+        shader = check.run(declarations)
+        for v in shader.variables:
+            if ("isakit", "raw", "(", v.name, ")") in got.pragmas:
+                v.qualifiers |= {"__regformat"}
+        interface = ShaderInterface(stage, target=target, file_names=_file_names(got))
+        program = Program(shader, of, interface, sources, varyings or {})
+        program.named = named or debug_build
+        program.function.debugged = debug_build
+        program.lower(_entry(shader, entry, stage, got, sources))
     except ShadingError as e:
         raise sources.failure([e]) from None
     except RecursionError:
         raise sources.failure([ShadingError(sources.files[-1].first, "this is nested too deeply")]) from None
-
-
-def _front(
-    text: str, stage: str, language: Language, path: str, entry: str, target: str, defines: Mapping[str, str],
-    varyings: Mapping[str, str], resolver: Resolver | None, sources: ShaderSources, named: bool,
-) -> Front:  # fmt: skip
-    pre = Preprocessor(sources, defines, resolver, glsl=language.product)
-    file = sources.add(path, text)
-    got = pre.run(file)
-    declarations = Parser(got.tokens, language).run()
-    own = {d.name for d in declarations if isinstance(d, FunctionSyntax)}
-    declarations = [*prelude(language, {t.text for t in got.tokens} - own, sources), *declarations]
-    check = Check(language, stage, sources, built_ins(stage))
-    check.columns = _packs_columns(got)
-    shader = check.run(declarations)
-    for v in shader.variables:
-        if ("isakit", "raw", "(", v.name, ")") in got.pragmas:
-            v.qualifiers |= {"__regformat"}
-    interface = ShaderInterface(stage, target=target, file_names=_file_names(got))
-    program = Program(shader, language, interface, sources, varyings)
-    program.named = named
-    program.lower(_entry(shader, entry, stage, got, sources))
     return Front(program.function, interface, sources)
 
 

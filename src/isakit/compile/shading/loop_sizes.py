@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import fields
-from functools import cache
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from isakit.compile.shading.typed import (
     ShaderVariable,
@@ -24,8 +22,9 @@ from isakit.compile.shading.typed import (
     TypedStatement,
     TypedStep,
     TypedUnary,
+    children,
 )
-from isakit.compile.shading.types import ArrayType, Numeric, SamplerType, Type
+from isakit.compile.shading.types import Numeric, elements_of, is_sampler
 
 LARGEST_UNROLLED = 256
 """Operations of all iterations together up to which a loop is unrolled: counting costs larger ones little."""
@@ -89,27 +88,9 @@ class LoopSizes:
             body = x.function.body
             size = self._sum(x.arguments if body is None else (*x.arguments, body))
         else:
-            size = self._sum(_inner(x), _operations(x) if isinstance(x, Typed) else 0)
+            size = self._sum(children(x), _operations(x) if isinstance(x, Typed) else 0)
         self.known[id(x)] = size
         return size
-
-
-@cache
-def _parts(of: type[Typed] | type[TypedStatement]) -> tuple[str, ...]:
-    return tuple(f.name for f in fields(of) if f.name not in ("pos", "type", "changed", "stepped"))
-
-
-def _inner(x: Typed | TypedStatement) -> list[Typed | TypedStatement]:
-    """Return the expressions and statements that a node contains."""
-    found: list[Typed | TypedStatement] = []
-    todo: list[object] = [getattr(x, name) for name in _parts(type(x))]
-    while todo:
-        part = todo.pop()
-        if isinstance(part, Typed | TypedStatement):
-            found.append(part)
-        elif isinstance(part, list | tuple):
-            todo += cast("Iterable[object]", part)
-    return found
 
 
 def _operations(t: Typed) -> int:
@@ -127,21 +108,15 @@ def _operations(t: Typed) -> int:
 def _choices(t: TypedElement) -> int:
     """Return the number of comparisons and selects for a dynamically indexed element."""
     base = t.base.type
-    if _holds_samplers(base):
+    if is_sampler(base):
         return SAMPLERS_ALONE
     of: Typed = t.base
     while isinstance(of, TypedElement | TypedField):
         of = of.base
     if isinstance(of, TypedName) and of.variable.role == "uniform" and not of.variable.columns:
         return 2
-    count = base.count if isinstance(base, ArrayType) else base.vectors or base.size if isinstance(base, Numeric) else 1
-    return count * (1 + t.type.leaves)
-
-
-def _holds_samplers(t: Type) -> bool:
-    while isinstance(t, ArrayType):
-        t = t.of
-    return isinstance(t, SamplerType)
+    elements = elements_of(base)
+    return (elements[0] if elements else 1) * (1 + t.type.leaves)
 
 
 def _turns(loop: TypedLoop) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from functools import partial
+from functools import partial, reduce
 
 from isakit.compile.ir import Const, Function, IrValue
 from isakit.compile.shading.emitter import TRUE, Values
@@ -34,7 +34,7 @@ from isakit.compile.shading.typed import (
     TypedSwitch,
     variables_of,
 )
-from isakit.compile.shading.types import VOID, Numeric
+from isakit.compile.shading.types import VOID, Numeric, Type
 from isakit.compile.vector_ops import DISCARD
 
 LONGEST_UNROLLED = 64
@@ -166,10 +166,8 @@ class Lowering(JumpLowering):
                     break
 
     def _any_label(self, value: IrValue, labels: Sequence[int | None]) -> IrValue:
-        p, *others = (self.compare("==", value, Const(label)) for label in labels if label is not None)
-        for q in others:
-            p = self.either(p, q)
-        return p
+        found = (self.compare("==", value, Const(label)) for label in labels if label is not None)
+        return reduce(self.either, found)
 
     # --- loops -------------------------------------------------------------------------------------------------------
     def do_TypedLoop(self, s: TypedLoop) -> None:
@@ -294,7 +292,11 @@ class Lowering(JumpLowering):
             if p.qualifiers & {"out", "inout"}:
                 target = self.frozen(a)
                 targets.append((p, target))
-                given.append(self._as(self.value(target), a, p) if "out" not in p.qualifiers else self.nothing(p.type))
+                given.append(
+                    self._as(self.value(target), a.pos, a.type, p.type)
+                    if "out" not in p.qualifiers
+                    else self.nothing(p.type)
+                )
             else:
                 given.append(self.value(a))
         self.inside.append(f.name)
@@ -310,22 +312,16 @@ class Lowering(JumpLowering):
         for p, target in targets:
             values = [self.get(n) for n in self.places[p]]
             if not self.dead:
-                self.store(target, self._back(values, p, target))
+                self.store(target, self._as(values, target.pos, p.type, target.type))
         self.b.loc = loc
         self.depth -= 1
         return result
 
-    def _as(self, values: Values, a: Typed, p: ShaderVariable) -> Values:
-        """Convert an argument's values to its parameter's type."""
-        if a.type == p.type or not isinstance(p.type, Numeric):
+    def _as(self, values: Values, pos: int, have: Type, want: Type) -> Values:
+        """Convert values of a parameter or its argument to the type of the other one."""
+        if have == want or not isinstance(want, Numeric):
             return values
-        return self.value(TypedConvert(a.pos, p.type, Lowered(a.pos, a.type, values)))
-
-    def _back(self, values: Values, p: ShaderVariable, target: Typed) -> Values:
-        """Return the value of a parameter converted to the type of its argument."""
-        if target.type == p.type or not isinstance(target.type, Numeric):
-            return values
-        return self.value(TypedConvert(target.pos, target.type, Lowered(target.pos, p.type, values)))
+        return self.value(TypedConvert(pos, want, Lowered(pos, have, values)))
 
     def body(self, f: TypedFunction) -> Values:
         """Emit the statements of a function and return its result."""
@@ -357,10 +353,7 @@ class Lowering(JumpLowering):
     # --- what expressions ask for ------------------------------------------------------------------------------------
     def clip(self, t: Typed) -> Values:
         v = self.one(t)
-        below = [self.compare("<", x, self.zero(x.kind)) for x in self.parts(v)]
-        p: IrValue = below[0]
-        for q in below[1:]:
-            p = self.either(p, q)
+        p = reduce(self.either, [self.compare("<", x, self.zero(x.kind)) for x in self.parts(v)])
         self.b.emit(DISCARD, [p], ())
         return []
 

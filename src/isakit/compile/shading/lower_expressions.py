@@ -35,12 +35,24 @@ from isakit.compile.shading.typed import (
     TypedSequence,
     TypedShortcut,
     TypedSpread,
+    TypedStatement,
     TypedStep,
     TypedUnary,
+    children,
 )
-from isakit.compile.shading.types import FLOAT, USHORT, ArrayType, Numeric, SamplerType, StructType, Type
+from isakit.compile.shading.types import (
+    FLOAT,
+    USHORT,
+    ArrayType,
+    Numeric,
+    SamplerType,
+    StructType,
+    Type,
+    elements_of,
+    innermost,
+)
 from isakit.compile.shading.variables import SAMPLER, Variables
-from isakit.compile.vector_ops import BITS, UNIFORM_AT, VNEG, count
+from isakit.compile.vector_ops import BITS, CHANNELS, UNIFORM_AT, VNEG, count
 from isakit.sem.value import signed
 
 _INTEGER_OPS = {"+": ADD, "-": SUB, "*": MUL, "&": AND, "|": OR, "^": XOR, "<<": SHL}
@@ -98,9 +110,7 @@ class ExpressionLowering(Variables):
 
     def _as_declared(self, v: ShaderVariable, values: Values) -> Values:
         """Return uniforms as the source declares them: column-major matrices transposed, bools compared with 0."""
-        of: Type = v.type
-        while isinstance(of, ArrayType):
-            of = of.of
+        of = innermost(v.type)
         if isinstance(of, Numeric) and of.is_matrix and v.columns:
             n = of.size
             return [x for k in range(0, len(values), n) for x in transposed(self, values[k : k + n])]
@@ -134,10 +144,8 @@ class ExpressionLowering(Variables):
         index = self.one(t.index)
         if not isinstance(index, Const):
             return None
-        if index.value >= _count(t.base.type):
-            raise ShadingError(
-                t.index.pos, f"there is no element {signed(index.value, 32)}: there are {_count(t.base.type)}"
-            )
+        if index.value >= (count := _count(t.base.type)):
+            raise ShadingError(t.index.pos, f"there is no element {signed(index.value, 32)}: there are {count}")
         return index.value
 
     def _stored(self, t: Typed) -> Values | None:
@@ -218,7 +226,7 @@ class ExpressionLowering(Variables):
             return [values[p] for p in t.places]
         if kind.is_matrix:
             return [self.join([self.part(values[p // kind.size], p % kind.size) for p in t.places])]
-        return [self.swizzle(values[0], "".join("xyzw"[p] for p in t.places))]
+        return [self.swizzle(values[0], "".join(CHANNELS[p] for p in t.places))]
 
     # --- making ------------------------------------------------------------------------------------------------------
     def of_TypedConstruct(self, t: TypedConstruct) -> Values:
@@ -244,13 +252,13 @@ class ExpressionLowering(Variables):
             n = min(count(p.kind), size - total)
             if n <= 0:
                 break
-            out.append(p if n == count(p.kind) else self.swizzle(p, "xyzw"[:n]))
+            out.append(p if n == count(p.kind) else self.swizzle(p, CHANNELS[:n]))
             total += n
         return self.join(out)
 
     def swizzle_to(self, v: IrValue, n: int) -> IrValue:
         """Return the first `n` channels."""
-        return v if count(v.kind) == n else self.swizzle(v, "xyzw"[:n])
+        return v if count(v.kind) == n else self.swizzle(v, CHANNELS[:n])
 
     def of_TypedSpread(self, t: TypedSpread) -> Values:
         kind = t.numeric
@@ -548,25 +556,11 @@ class ExpressionLowering(Variables):
         return flat
 
 
-def has_effects(t: Typed) -> bool:
+def has_effects(t: Typed | TypedStatement) -> bool:
     """Return whether evaluating an expression has side effects, or may take long."""
-    if isinstance(t, TypedAssign | TypedStep | TypedCall):
+    if isinstance(t, TypedAssign | TypedStep | TypedCall | TypedSequence):
         return True
-    if isinstance(t, TypedIntrinsic):
-        return t.name == "clip" or any(has_effects(a) for a in t.arguments)
-    if isinstance(t, TypedConstruct):
-        return any(has_effects(p) for p in t.parts)
-    if isinstance(t, TypedBinary | TypedShortcut | TypedSame):
-        return has_effects(t.a) or has_effects(t.b)
-    if isinstance(t, TypedChoice):
-        return has_effects(t.condition) or has_effects(t.a) or has_effects(t.b)
-    if isinstance(t, TypedUnary | TypedConvert | TypedSpread | TypedResize):
-        return has_effects(t.value)
-    if isinstance(t, TypedElement):
-        return has_effects(t.base) or has_effects(t.index)
-    if isinstance(t, TypedComponents | TypedField):
-        return has_effects(t.base)
-    return isinstance(t, TypedSequence)
+    return (isinstance(t, TypedIntrinsic) and t.name == "clip") or any(map(has_effects, children(t)))
 
 
 def _field_start(t: TypedField) -> int:
@@ -581,16 +575,13 @@ def _counts_values(kind: Type) -> bool:
 
 
 def _count(kind: Type) -> int:
-    if isinstance(kind, ArrayType):
-        return kind.count
-    assert isinstance(kind, Numeric)
-    return kind.vectors or kind.size
+    elements = elements_of(kind)
+    return elements[0] if elements is not None else 1
 
 
 def _is_matrix(kind: Type) -> bool:
-    while isinstance(kind, ArrayType):
-        kind = kind.of
-    return isinstance(kind, Numeric) and kind.is_matrix
+    of = innermost(kind)
+    return isinstance(of, Numeric) and of.is_matrix
 
 
 __all__ = ["ExpressionLowering", "Lowered", "has_effects"]

@@ -445,26 +445,27 @@ class Parser:
             return BlockSyntax(t.pos, [])
         return DeclareSyntax(t.pos, self.variables(*found, self.name("a name")))
 
-    def of_if(self, t: Token) -> StatementSyntax:
+    def parenthesized(self) -> Syntax:
+        """Parse an expression in parentheses."""
         self.expect("(")
-        condition = self.expression()
+        value = self.expression()
         self.expect(")")
+        return value
+
+    def of_if(self, t: Token) -> StatementSyntax:
+        condition = self.parenthesized()
         yes = self.statement()
         return IfSyntax(t.pos, condition, yes, self.statement() if self.take("else") else None)
 
     def of_while(self, t: Token) -> StatementSyntax:
-        self.expect("(")
-        condition = self.expression()
-        self.expect(")")
+        condition = self.parenthesized()
         return LoopSyntax(t.pos, None, condition, None, self.statement())
 
     def of_do(self, t: Token) -> StatementSyntax:
         body = self.statement()
         if not self.take("while"):
             self.unexpected("`while`")
-        self.expect("(")
-        condition = self.expression()
-        self.expect(")")
+        condition = self.parenthesized()
         self.expect(";")
         return LoopSyntax(t.pos, None, condition, None, body, after=True)
 
@@ -480,9 +481,7 @@ class Parser:
         return LoopSyntax(t.pos, initial, condition, step, self.statement())
 
     def of_switch(self, t: Token) -> StatementSyntax:
-        self.expect("(")
-        value = self.expression()
-        self.expect(")")
+        value = self.parenthesized()
         self.expect("{")
         cases: list[tuple[list[Syntax | None], list[StatementSyntax]]] = []
         while not self.take("}"):
@@ -618,19 +617,14 @@ class Parser:
         if t.text in ("true", "false"):
             self.step()
             return NumberSyntax(t.pos, 1, int(t.text == "true"), "bool", t.text)
-        if t.text == "bit_cast" and self.ahead().kind == "<":
+        if self.ahead().kind == "<" and self.takes_type(t.text):
             self.step()
             self.step()
             kind = self.type_name()
             self.expect(">")
             arguments, depth = self.arguments()
-            return self.made(ConstructSyntax(t.pos, depth, kind, arguments, bits=True))
-        if self.ahead().kind == "<" and not self.language.product and TEXTURE_FUNCTION.fullmatch(t.text):
-            self.step()
-            self.step()
-            kind = self.type_name()
-            self.expect(">")
-            arguments, depth = self.arguments()
+            if t.text == "bit_cast":
+                return self.made(ConstructSyntax(t.pos, depth, kind, arguments, bits=True))
             return self.made(ConstructSyntax(t.pos, depth + 1, kind, [CallSyntax(t.pos, depth, t.text, arguments)]))
         if self.is_type() and (t.text not in self.structs or self.ahead().kind in ("(", "[")):
             kind = self.type_name()
@@ -641,6 +635,10 @@ class Parser:
             arguments, depth = self.arguments()
             return self.made(CallSyntax(t.pos, depth, t.text, arguments))
         return NameSyntax(t.pos, 1, t.text)
+
+    def takes_type(self, name: str) -> bool:
+        """Return whether a function takes a type in angle brackets, as `bit_cast` and Cg's texture functions do."""
+        return name == "bit_cast" or (not self.language.product and TEXTURE_FUNCTION.fullmatch(name) is not None)
 
     def arguments(self) -> tuple[list[Syntax], int]:
         """Read the arguments of a call; return them and their nesting depth."""

@@ -5,8 +5,10 @@ Implicit conversions are explicit here, so that the two languages no longer diff
 
 from __future__ import annotations
 
-from dataclasses import field
-from typing import TypeAlias
+from collections.abc import Iterable
+from dataclasses import field, fields
+from functools import cache
+from typing import TypeAlias, cast
 
 from isakit.compile.shading.types import Numeric, Type
 from isakit.lean import dataclass
@@ -315,11 +317,6 @@ class TypedFunction:
         self.changed: set[ShaderVariable] = set()
         """The variables it assigns to."""
 
-    @property
-    def writes(self) -> list[bool]:
-        """Return for each parameter whether its final value is stored to its argument."""
-        return [bool(p.qualifiers & {"out", "inout"}) for p in self.parameters]
-
     def __repr__(self) -> str:
         return f"{self.result} {self.name}({', '.join(str(p.type) for p in self.parameters)})"
 
@@ -348,3 +345,21 @@ class CheckedShader:
 
     variables: list[ShaderVariable]
     functions: dict[str, list[TypedFunction]]
+
+
+@cache
+def _parts(of: type[Typed] | type[TypedStatement]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(of) if f.name not in ("pos", "type", "changed", "stepped"))
+
+
+def children(x: Typed | TypedStatement) -> list[Typed | TypedStatement]:
+    """Return the expressions and statements that a node contains."""
+    found: list[Typed | TypedStatement] = []
+    todo: list[object] = [getattr(x, name) for name in _parts(type(x))]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Typed | TypedStatement):
+            found.append(part)
+        elif isinstance(part, list | tuple):
+            todo += cast("Iterable[object]", part)
+    return found

@@ -81,6 +81,11 @@ class Numeric(Type):
         """The vector type of a matrix, the scalar type of a vector."""
         return Numeric(self.base, self.size) if self.vectors else Numeric(self.base)
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Size of its vectors, and their number."""
+        return self.size, self.vectors
+
     def of(self, base: Base) -> Numeric:
         """Return the type of the same shape with other components."""
         return Numeric(base, self.size, self.vectors)
@@ -157,11 +162,6 @@ VOID = VoidType()
 T_FLOAT, T_INT, T_BOOL = Numeric(FLOAT), Numeric(INT), Numeric(BOOL)
 
 
-def shape(type: Numeric) -> tuple[int, int]:
-    """Return (size of a vector, number of vectors)."""
-    return type.size, type.vectors
-
-
 def holds_samplers(type: Type) -> bool:
     """Return whether a type contains a sampler."""
     if isinstance(type, ArrayType):
@@ -169,3 +169,30 @@ def holds_samplers(type: Type) -> bool:
     if isinstance(type, StructType):
         return any(holds_samplers(f.type) for f in type.fields)
     return isinstance(type, SamplerType)
+
+
+def innermost(kind: Type) -> Type:
+    """Return the type of the elements of an array, of arrays of arrays, too; any other type itself."""
+    while isinstance(kind, ArrayType):
+        kind = kind.of
+    return kind
+
+
+def is_sampler(kind: Type) -> bool:
+    """Return whether a type is a sampler, or an array of them."""
+    return isinstance(innermost(kind), SamplerType)
+
+
+def elements_of(kind: Type) -> tuple[int, Type] | None:
+    """Return how many elements a type has that are indexed, and their type; None for scalars and structures."""
+    if isinstance(kind, Numeric):
+        return None if kind.is_scalar else (kind.vectors or kind.size, kind.row)
+    return (kind.count, kind.of) if isinstance(kind, ArrayType) else None
+
+
+def part_types(kind: Type) -> list[Type] | None:
+    """Return the types of the parts of a vector, matrix, array or structure, None for other types."""
+    if isinstance(kind, StructType):
+        return [f.type for f in kind.fields]
+    elements = elements_of(kind)
+    return None if elements is None else [elements[1]] * elements[0]

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from isakit.compile.ir import Block, Const, Function, IrValue, Mark
-from isakit.compile.shading.emitter import LETTERS, Emitter, Values, float_const, kinds
+from isakit.compile.shading.emitter import Emitter, Values, float_const, kinds
 from isakit.compile.shading.typed import ShaderVariable
 from isakit.compile.shading.types import ArrayType, Numeric, SamplerType, StructType, Type
-from isakit.compile.vector_ops import UNIFORM, count, element
+from isakit.compile.vector_ops import CHANNELS, UNIFORM, count, element
 
 SAMPLER = "sampler"
 """Kind of a uniform that is a sampler."""
@@ -198,7 +198,7 @@ def named_parts(name: str, of: Type) -> Iterator[list[NamedPart]]:
     elif isinstance(of, Numeric):
         base = of.base
         type = {"float": f"f{base.bits}", "int": "s32", "uint": "u32", "bool": "u8"}[base.kind]
-        names = [name] if of.is_scalar else [f"{name}.{c}" for c in LETTERS[: of.size]]
+        names = [name] if of.is_scalar else [f"{name}.{c}" for c in CHANNELS[: of.size]]
         if base.kind == "float":
             yield [NamedPart(n, type, k) for k, n in enumerate(names)]
         else:

@@ -16,7 +16,18 @@ from isakit.compile.usse import instructions as hw
 from isakit.compile.usse.operands import DIGITS, HALF_DIGITS
 from isakit.compile.usse.program import ProgramPlan
 from isakit.compile.usse.registers import Registers
-from isakit.compile.vector_ops import CONSTANTS, INPUT, JOIN, SWIZZLE, UNIFORM, VNEG, UniformName, count, element
+from isakit.compile.vector_ops import (
+    CHANNELS,
+    CONSTANTS,
+    INPUT,
+    JOIN,
+    SWIZZLE,
+    UNIFORM,
+    VNEG,
+    UniformName,
+    count,
+    element,
+)
 
 _LOW, _HIGH, _NEGATED = "low", "high", "-"
 
@@ -77,7 +88,7 @@ class UsseLocations(VariableLocations):
             if letter in CONSTANTS:
                 half = element(v.kind) == "f16"
                 return KnownWords((frozenset(((HALF_DIGITS if half else DIGITS)[letter],)),), "bits" if half else "")
-            return self._element(k, i.args[0], "xyzw".index(letter))
+            return self._element(k, i.args[0], CHANNELS.index(letter))
         if i.op is VNEG:
             words, how = self._element(k, i.args[0], channel)
             return KnownWords(words, how.removeprefix(_NEGATED) if how.startswith(_NEGATED) else _NEGATED + how)

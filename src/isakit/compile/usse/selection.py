@@ -37,6 +37,7 @@ from isakit.compile.usse.registers import INTERNAL, Registers
 from isakit.compile.usse.target import UsseTarget
 from isakit.compile.vector_ops import (
     BITS,
+    CHANNELS,
     CONSTANTS,
     DISCARD,
     INPUT,
@@ -328,10 +329,10 @@ class UsseSelection(Selection):
         letters = [c for c in pattern if c in CONSTANTS]
         if s.base is None:
             one = digit_bits(s.ty)
-            return s.swizzled(tuple(one[c] if c in CONSTANTS else s.channels["xyzw".index(c)] for c in pattern))
+            return s.swizzled(tuple(one[c] if c in CONSTANTS else s.channels[CHANNELS.index(c)] for c in pattern))
         if letters and (s.neg or s.abs):  # the modifiers would change the constants, too
             s = self.copied(s._replace(extent=(0, 0)), len(s.channels) > 2 and s.ty == "f32")
-        return s.swizzled(tuple(c if c in CONSTANTS else s.channels["xyzw".index(c)] for c in pattern))
+        return s.swizzled(tuple(c if c in CONSTANTS else s.channels[CHANNELS.index(c)] for c in pattern))
 
     # --- operands ---------------------------------------------------------------------------------------------------
     def lanes(self, d: Dest) -> Lanes:

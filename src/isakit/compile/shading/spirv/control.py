@@ -21,8 +21,7 @@ from isakit.compile.shading.typed import Typed
 from isakit.compile.shading.types import BOOL, VOID, Numeric, SamplerType
 from isakit.compile.shading.variables import Meeting
 
-_LIKE = {"InBoundsAccessChain": "AccessChain", "ConvertFToS": "ConvertFToU", "UConvert": "SConvert",
-         "Image": "SampledImage"}  # fmt: skip
+_LIKE = {"InBoundsAccessChain": "AccessChain", "Image": "SampledImage"}
 """Operations that are lowered as another one."""
 DEEPEST = 120
 """Nesting depth of constructs."""

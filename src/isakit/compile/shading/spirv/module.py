@@ -25,6 +25,7 @@ from isakit.compile.shading.types import (
     StructField,
     StructType,
     Type,
+    part_types,
 )
 
 MOST_LEAVES = 1 << 14
@@ -364,14 +365,3 @@ def zero(kind: Type) -> Nested | None:
     wanted = part_types(kind)
     found = [zero(k) for k in wanted or ()]
     return None if wanted is None or None in found else [k for k in found if k is not None]
-
-
-def part_types(kind: Type) -> list[Type] | None:
-    """Return the types of the parts of a vector, matrix, array or structure, None for other types."""
-    if isinstance(kind, Numeric):
-        return None if kind.is_scalar else [kind.row for _ in range(kind.vectors or kind.size)]
-    if isinstance(kind, ArrayType):
-        return [kind.of] * kind.count
-    if isinstance(kind, StructType):
-        return [f.type for f in kind.fields]
-    return None

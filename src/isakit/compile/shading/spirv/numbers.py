@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from isakit.compile.ir import Const, IrValue
 from isakit.compile.ops import ADD, NOT, SUB, XOR
-from isakit.compile.shading.emitter import TRUE, Values
+from isakit.compile.shading.emitter import TRUE, Emitter, Values
 from isakit.compile.shading.expansions import EXPANSIONS, Call, combined, dotted
 from isakit.compile.shading.lower_expressions import Lowered
 from isakit.compile.shading.source import ShadingError
@@ -43,7 +43,18 @@ _OTHERS = {spv.OPS[name]: found for name, found in {
 }.items()}  # fmt: skip
 _BINARY = _OF_KINDS | _OTHERS
 """Operations to the operator and the kind of numbers they apply to; "" for integers of any kind."""
-_DERIVATIVES = {"DPdx": "ddx", "DPdy": "ddy", "Fwidth": "fwidth"}
+_FUNCTIONS = {"DPdx": "ddx", "DPdy": "ddy", "Fwidth": "fwidth", "IsNan": "isnan", "IsInf": "isinf"}
+_REMAINDERS = {"FMod": "modulo", "FRem": "fmod"}
+_WHOLE = ("int", "uint")
+_CONVERSIONS = {
+    "ConvertFToU": (("float",), _WHOLE), "ConvertFToS": (("float",), _WHOLE), "FConvert": (("float",), ("float",)),
+    "SConvert": (_WHOLE, _WHOLE), "UConvert": (_WHOLE, _WHOLE),
+}  # fmt: skip
+_FROM_INTEGERS = {"ConvertSToF": INT, "ConvertUToF": UINT}
+_LOGIC: dict[str, Callable[[Emitter, IrValue, IrValue], IrValue]] = {
+    "LogicalAnd": Emitter.both, "LogicalOr": Emitter.either,
+    "LogicalEqual": lambda e, x, y: e.compare("==", x, y), "LogicalNotEqual": lambda e, x, y: e.compare("!=", x, y),
+}  # fmt: skip
 _SAMPLES = {"ImageSampleImplicitLod": "", "ImageSampleExplicitLod": "", "ImageSampleProjImplicitLod": "3",
             "ImageSampleProjExplicitLod": "3"}  # fmt: skip
 
@@ -53,13 +64,21 @@ class NumberInstructions(MemoryInstructions):
 
     def of_table(self, i: SpirvInstruction, name: str) -> bool:
         """Lower an instruction that a table describes; return whether there is a row for it."""
-        derivative = _DERIVATIVES.get(name.removesuffix("Fine").removesuffix("Coarse"))
+        function = _FUNCTIONS.get(name.removesuffix("Fine").removesuffix("Coarse"))
         if i.op in _BINARY:
             self._binary(i, *_BINARY[i.op])
         elif name in _SAMPLES:
             self._sample_op(i, name)
-        elif derivative is not None:
-            self._expanded(i, derivative, ["float"])
+        elif name in _REMAINDERS:
+            self._remainder(i, _REMAINDERS[name])
+        elif name in _CONVERSIONS:
+            self._converted(i, *_CONVERSIONS[name])
+        elif name in _FROM_INTEGERS:
+            self._number_to_float(i, _FROM_INTEGERS[name])
+        elif name in _LOGIC:
+            self._logical(i, _LOGIC[name])
+        elif function is not None:
+            self._expanded(i, function)
         else:
             return False
         return True
@@ -84,10 +103,10 @@ class NumberInstructions(MemoryInstructions):
             values = [self.narrow(v, result.base) for v in values]
         self.keep(i, result, values)
 
-    def _expanded(self, i: SpirvInstruction, name: str, bases: list[str]) -> None:
+    def _expanded(self, i: SpirvInstruction, name: str) -> None:
         """Emit a built-in function of the languages on all operands."""
         found = [self.numbers(n) for n in i.rest(2)]
-        if not found or any(t.numeric.base.kind not in bases for t in found):
+        if not found or any(not t.numeric.is_float for t in found):
             raise ShadingError(self.pos, f"{said(i)} does not take operands of these types")
         self.keep(i, self.kind_of(i), self._call(name, found, self.kind_of(i)))
 
@@ -98,16 +117,10 @@ class NumberInstructions(MemoryInstructions):
             given = ", ".join(str(t.type) for t in found)
             raise ShadingError(self.pos, f"there is no `{name}({given})`") from None
 
-    def op_FMod(self, i: SpirvInstruction) -> None:
-        self._alike(i, "modulo", "float", 2)
-
-    def op_FRem(self, i: SpirvInstruction) -> None:
-        self._alike(i, "fmod", "float", 2)
-
-    def _alike(self, i: SpirvInstruction, name: str, base: str, count: int) -> None:
+    def _remainder(self, i: SpirvInstruction, name: str) -> None:
         """Emit a function whose operands all have the type of the result."""
         kind = self.kind_of(i)
-        if kind.base.kind != base or kind.is_matrix or len(i.words) != 2 + count:
+        if not kind.is_float or kind.is_matrix or len(i.words) != 4:
             raise ShadingError(self.pos, f"{said(i)} does not take operands of these types")
         self.keep(i, kind, self._call(name, [self.numbers(n, kind) for n in i.rest(2)], kind))
 
@@ -145,19 +158,7 @@ class NumberInstructions(MemoryInstructions):
         kind, found = self.kind_of(i), self.numbers(i.word(2))
         if found.numeric.base.kind not in have or kind.base.kind not in want or kind.is_matrix:
             raise ShadingError(self.pos, f"{said(i)} makes no {kind} of {found.type}")
-        base = found.numeric.base
-        if have == ("int",) or have == ("uint",):
-            base = INT if have == ("int",) else UINT
-        self.keep(i, kind, self.convert(self.value(found), base, kind.base))
-
-    def op_ConvertFToU(self, i: SpirvInstruction) -> None:
-        self._converted(i, ("float",), ("uint", "int"))
-
-    def op_ConvertSToF(self, i: SpirvInstruction) -> None:
-        self._number_to_float(i, INT)
-
-    def op_ConvertUToF(self, i: SpirvInstruction) -> None:
-        self._number_to_float(i, UINT)
+        self.keep(i, kind, self.convert(self.value(found), found.numeric.base, kind.base))
 
     def _number_to_float(self, i: SpirvInstruction, base: Base) -> None:
         kind, found = self.kind_of(i), self.numbers(i.word(2))
@@ -167,12 +168,6 @@ class NumberInstructions(MemoryInstructions):
         if found.numeric.base.bits == 16 and base is UINT:
             values = [self.narrow(v, USHORT) for v in values]
         self.keep(i, kind, self.convert(values, base, kind.base))
-
-    def op_FConvert(self, i: SpirvInstruction) -> None:
-        self._converted(i, ("float",), ("float",))
-
-    def op_SConvert(self, i: SpirvInstruction) -> None:
-        self._converted(i, ("int", "uint"), ("int", "uint"))
 
     def op_Bitcast(self, i: SpirvInstruction) -> None:
         kind, found = self.kind_of(i), self.numbers(i.word(2))
@@ -255,27 +250,9 @@ class NumberInstructions(MemoryInstructions):
     def op_LogicalNot(self, i: SpirvInstruction) -> None:
         self.keep(i, self.kind_of(i), [self.opposite(v) for v in self._bools(i, 2)])
 
-    def _logical(self, i: SpirvInstruction, do: Callable[[IrValue, IrValue], IrValue]) -> None:
+    def _logical(self, i: SpirvInstruction, do: Callable[[Emitter, IrValue, IrValue], IrValue]) -> None:
         a, b = self._bools(i, 2), self._bools(i, 3)
-        self.keep(i, self.kind_of(i), [do(x, y) for x, y in zip(a, b, strict=False)])
-
-    def op_LogicalAnd(self, i: SpirvInstruction) -> None:
-        self._logical(i, self.both)
-
-    def op_LogicalOr(self, i: SpirvInstruction) -> None:
-        self._logical(i, self.either)
-
-    def op_LogicalEqual(self, i: SpirvInstruction) -> None:
-        self._logical(i, lambda x, y: self.compare("==", x, y))
-
-    def op_LogicalNotEqual(self, i: SpirvInstruction) -> None:
-        self._logical(i, lambda x, y: self.compare("!=", x, y))
-
-    def op_IsNan(self, i: SpirvInstruction) -> None:
-        self._expanded(i, "isnan", ["float"])
-
-    def op_IsInf(self, i: SpirvInstruction) -> None:
-        self._expanded(i, "isinf", ["float"])
+        self.keep(i, self.kind_of(i), [do(self, x, y) for x, y in zip(a, b, strict=False)])
 
     def op_Select(self, i: SpirvInstruction) -> None:
         kind = self.module.type(i.word(0))

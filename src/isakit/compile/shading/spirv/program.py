@@ -14,13 +14,7 @@ from isakit.compile.shading.typed import (
     ShaderVariable,
     TypedName,
 )
-from isakit.compile.shading.types import (
-    VOID,
-    ArrayType,
-    SamplerType,
-    StructType,
-    Type,
-)
+from isakit.compile.shading.types import VOID, SamplerType, StructType, Type, innermost
 
 
 class SpirvProgram(SpirvControl):
@@ -82,9 +76,7 @@ class SpirvProgram(SpirvControl):
             made = [self._member(g, kind, k, role, name) for k in range(len(kind.fields))]
             self.globals[g.id] = Members(kind, [TypedName(0, v.type, v) for v in made])
         else:
-            of = kind
-            while isinstance(of, ArrayType):
-                of = of.of
+            of = innermost(kind)
             if role == "sampler" and not isinstance(of, SamplerType):
                 role = "uniform"  # as OpenGL has them
             made = [self._variable(g.id, -1, name or f"{role}{g.id}", kind, role)]

@@ -13,7 +13,7 @@ from isakit.compile.shading.language import GLSL
 from isakit.compile.shading.lower_expressions import Lowered
 from isakit.compile.shading.source import ShaderSources, ShadingError
 from isakit.compile.shading.spirv import opcodes as spv
-from isakit.compile.shading.spirv.module import Nested, SpirvBlock, SpirvModule, part_types
+from isakit.compile.shading.spirv.module import Nested, SpirvBlock, SpirvModule
 from isakit.compile.shading.spirv.places import Places
 from isakit.compile.shading.spirv.words import SpirvInstruction
 from isakit.compile.shading.typed import (
@@ -26,11 +26,12 @@ from isakit.compile.shading.typed import (
 )
 from isakit.compile.shading.types import (
     T_INT,
-    ArrayType,
     Numeric,
     SamplerType,
     StructType,
     Type,
+    elements_of,
+    part_types,
 )
 from isakit.compile.vector_ops import DISCARD
 
@@ -160,13 +161,12 @@ class SpirvValues(Program):
             v = ShaderVariable("", T_INT, "local", self.pos)
             self.put_all(self.slots(v), values)
             number = TypedName(self.pos, T_INT, v)
-        if isinstance(kind, ArrayType):
-            return TypedElement(self.pos, kind.of, place, number)
-        if isinstance(kind, Numeric) and not kind.is_scalar:
-            if isinstance(value, Const) and value.value >= (kind.vectors or kind.size):
-                raise ShadingError(self.pos, f"{kind} has no such part")
-            return TypedElement(self.pos, kind.row, place, number)
-        raise ShadingError(self.pos, f"{kind} has no parts")
+        elements = elements_of(kind)
+        if elements is None:
+            raise ShadingError(self.pos, f"{kind} has no parts")
+        if isinstance(kind, Numeric) and isinstance(value, Const) and value.value >= elements[0]:
+            raise ShadingError(self.pos, f"{kind} has no such part")
+        return TypedElement(self.pos, elements[1], place, number)
 
     def root(self, place: Typed) -> ShaderVariable | None:
         """Return the variable that a place is a part of."""
