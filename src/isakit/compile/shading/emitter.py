@@ -321,7 +321,8 @@ def _one_source(parts: Sequence[IrValue]) -> tuple[IrValue, str] | None:
 
 
 _FOLDS: dict[AnyOp, Callable[..., float]] = {
-    VADD: operator.add, VMUL: operator.mul, VNEG: float.__neg__, VABS: float.__abs__, VFLOOR: math.floor, VMIN: min, VMAX: max,
+    VADD: operator.add, VMUL: operator.mul, VNEG: float.__neg__, VABS: float.__abs__, VFLOOR: math.floor, VMIN: min,
+    VMAX: max,
 }  # fmt: skip
 _TESTS: dict[str, Callable[[float, float], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
