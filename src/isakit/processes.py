@@ -9,24 +9,16 @@ from __future__ import annotations
 
 import os
 import secrets
-import select
 import shutil
 import stat
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
 
 from isakit.reap import DISMISSED, device_and_inode
-
-if TYPE_CHECKING:
-    from _typeshed import FileDescriptorLike
-
-Readable = TypeVar("Readable", bound="FileDescriptorLike")
 
 PREFIX = "isakit-tmp-"
 """The start of the names of temporary folders."""
@@ -34,16 +26,7 @@ FRESH_SECONDS = 60.0
 """A folder younger than this may not have been locked yet."""
 MARK = "ISAKIT_OWNER"
 """The variable by which processes that descend from a command are found."""
-NOTICE_SECONDS = 0.25
-"""The longest wait of a main thread: a signal that arrives just before a thread falls asleep does not wake it."""
 _REAP = Path(__file__).with_name("reap.py")
-
-
-def until_readable(sources: Sequence[Readable]) -> list[Readable]:
-    """Wait until some of the files and sockets can be read; returns these. Signals are noticed meanwhile."""
-    while not (ready := select.select(sources, [], [], NOTICE_SECONDS)[0]):
-        pass
-    return ready
 
 
 class Reaper:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from isakit.annotations import Annotations
 from isakit.asm.module_directives import data_lines, kernel_lines, module_lines, size_lines
 from isakit.asm.program import Program
 from isakit.asm.spelling import KernelSpelling, bank_names
 from isakit.asm.units import address_scale
 from isakit.codec import CodeAddress, Instruction
 from isakit.description import Module, merge_segments
+
+if TYPE_CHECKING:
+    from isakit.annotations import Annotations
 
 Notes = Callable[[Instruction], str]
 """Gives the comment of a listing on an instruction; a text without line ends."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
-from isakit.annotations import Annotations
 from isakit.asm.units import check_units, pack_units, split_units
 from isakit.codec import Decoder, Instruction
 from isakit.description import ConstantSegment, Kernel
 from isakit.lean import cached_property
 from isakit.line_table import LineTable, SourceLine
+
+if TYPE_CHECKING:
+    from isakit.annotations import Annotations
 
 
 class Program(Sequence[Instruction]):

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, redirect_stdout
@@ -239,6 +238,8 @@ def echo(
 
 def echo_page(text: str, nl: bool = True) -> None:
     """Write a text for reading: on a terminal that it does not fit into, with the user's pager."""
+    import shutil  # takes long to import
+
     if on_terminal() and text.count("\n") >= shutil.get_terminal_size().lines:
         click.echo_via_pager(text, color=coloured())
     else:

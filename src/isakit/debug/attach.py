@@ -22,7 +22,7 @@ from isakit.debug.program_session import RunningProgram
 from isakit.debug.terminal import Commands, ProgramGoneError, Reply
 from isakit.errors import IsakitError, LaunchError, described_bug
 from isakit.json_text import JsonObject, parse_object
-from isakit.processes import until_readable
+from isakit.waits import until_readable
 
 if TYPE_CHECKING:
     from isakit.asm import Program

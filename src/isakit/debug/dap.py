@@ -26,7 +26,7 @@ from isakit.debug.sources import SourcePlace, Sources
 from isakit.debug.stops import Breakpoint, Stop
 from isakit.errors import IsakitError, LaunchError, described_bug
 from isakit.json_text import JsonObject
-from isakit.processes import NOTICE_SECONDS
+from isakit.waits import NOTICE_SECONDS
 
 LONGEST = 1 << 20
 """Bytes of a message that is taken."""

@@ -16,8 +16,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from isakit.errors import LaunchError
-from isakit.processes import NOTICE_SECONDS, Reaper
+from isakit.processes import Reaper
 from isakit.reap import device_and_inode
+from isakit.waits import NOTICE_SECONDS
 
 LOOPBACK = "127.0.0.1"
 SECONDS = 10.0

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from isakit.processes import until_readable
+from isakit.waits import until_readable
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

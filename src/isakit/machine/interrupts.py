@@ -17,7 +17,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from isakit.engine.protocol import Array
-from isakit.processes import NOTICE_SECONDS
+from isakit.waits import NOTICE_SECONDS
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future

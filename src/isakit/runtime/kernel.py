@@ -23,7 +23,6 @@ from isakit.machine.tesla import (
 )
 from isakit.runtime.arguments import Passed, guess_pointer_bytes, pass_arguments
 from isakit.runtime.launch_device import LaunchDevice
-from isakit.runtime.printing import LONGEST_TEXT, take_printed
 
 if TYPE_CHECKING:
     from isakit.runtime.buffer import Buffer
@@ -179,6 +178,8 @@ class LoadedKernel:
         buffer = self.printing
         if buffer is None:
             return ""
+        from isakit.runtime.printing import take_printed
+
         got = take_printed(buffer.view().data, self._text_at)
         sys.stdout.write(_CONTROLS.sub("\N{REPLACEMENT CHARACTER}", got.text.decode("utf-8", "replace")))
         if got.lost:
@@ -188,6 +189,8 @@ class LoadedKernel:
 
     def _text_at(self, address: int) -> bytes:
         """Return the text at an address of the device's memory, up to its zero."""
+        from isakit.runtime.printing import LONGEST_TEXT
+
         found = self.device.memory.range_of(address)
         if found is None:
             return b"(not in global memory)"

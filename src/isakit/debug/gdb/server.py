@@ -11,7 +11,7 @@ from isakit.debug import loopback
 from isakit.debug.gdb.packets import PacketError, PacketReader, packet
 from isakit.debug.gdb.stub import Stub
 from isakit.debug.session import Session
-from isakit.processes import until_readable
+from isakit.waits import until_readable
 
 
 class _ClientGone(Exception):

@@ -28,7 +28,7 @@ from isakit.hosts.cuda.statistics import Statistics
 from isakit.hosts.cuda.table import functions
 from isakit.machine.interrupts import deferred
 from isakit.machine.progress import watching
-from isakit.processes import NOTICE_SECONDS
+from isakit.waits import NOTICE_SECONDS
 
 if TYPE_CHECKING:
     from isakit.hosts.cuda.capture import LaunchRecorder
