@@ -29,6 +29,8 @@ class Decoder:
         self.view = view
         self.isa = view.isa
         self._compiled: dict[Form, CompiledForm] = {}
+        # size -> the bits of words that forms are found by, and what was found for them
+        self._memo: dict[int, tuple[int, dict[int, CompiledForm | str]]] = {}
         self._encoder: Encoder | None = None
         self._builder: Builder | None = None
         self._shortens: dict[str, bool] = {}
@@ -49,20 +51,15 @@ class Decoder:
             out[units] = sorted(tables.items(), key=lambda kv: -kv[0].bit_count())
         return out
 
-    @cached_property
-    def _selector(self) -> dict[int, int]:
-        """By size: the bits that tell which form it is."""
-        out = dict.fromkeys(self._tables, 0)
+    def _selector(self, units: int) -> int:
+        """Return the bits that tell which form a word of `units` units is."""
+        out = 0
         for f in self.view.declared:
-            out[f.units] |= f.fixed.mask
-            for u in f.unless:
-                out[f.units] |= u.mask
+            if f.units == units:
+                out |= f.fixed.mask
+                for u in f.unless:
+                    out |= u.mask
         return out
-
-    @cached_property
-    def _memo(self) -> dict[int, dict[int, CompiledForm | str]]:
-        """By size: what was found for the bits of `_selector`."""
-        return {units: {} for units in self._tables}
 
     def compiled(self, form: Form) -> CompiledForm:
         """Return the fast paths of a form of this view."""
@@ -73,10 +70,13 @@ class Decoder:
 
     def find(self, word: int, units: int) -> CompiledForm | str:
         """Return the form of a word of `units` units, or the name of the decode error."""
-        memo = self._memo.get(units)
-        if memo is None:
-            return ILLEGAL
-        key = word & self._selector[units]
+        known = self._memo.get(units)
+        if known is None:
+            if units not in self._tables:
+                return ILLEGAL
+            known = self._memo[units] = self._selector(units), {}
+        selector, memo = known
+        key = word & selector
         found = memo.get(key)
         if found is None:
             if len(memo) >= _MEMO_LIMIT:
