@@ -93,7 +93,7 @@ class Action(NamedTuple):
     function: Callable[..., object]
     element: int
     bulk: bool
-    kind: type[Word] | None
+    kind: Callable[[int], int] | None
 
 
 class Engine:
@@ -104,7 +104,7 @@ class Engine:
     """
 
     table: ClassVar[MethodTable]
-    _places: ClassVar[dict[str, tuple[int, int, type[Word] | None]]]
+    _places: ClassVar[dict[str, tuple[int, int, Callable[[int], int] | None]]]
     _initial: ClassVar[list[int]]
     _actions: ClassVar[dict[int, Action]]
     _depends: ClassVar[list[int]]
@@ -116,7 +116,7 @@ class Engine:
         if not hasattr(cls, "table"):
             return
         table = cls.table
-        cls._places = {m.name: (m.offset >> 2, m.stride >> 2, m.word if m.fields else None) for m in table.methods}
+        cls._places = {m.name: (m.offset >> 2, m.stride >> 2, m.word) for m in table.methods}
         cls._initial = [0 if found is None else found[0].initial for found in table.by_word]
         cls._actions, cls._depends = {}, [0] * WORDS
         bit = 1
@@ -228,6 +228,11 @@ class Engine:
         """Return true if a method that switches something on or off has it on."""
         first, step, _ = self._places[name]
         return self.state[first + index * step] & 1 == 1
+
+    def packed(self, name: str, index: int, bits: int) -> int:
+        """Return an element of an array of methods whose words hold several, of `bits` bits each."""
+        per_word = 32 // bits
+        return self.get(name, index // per_word) >> bits * (index % per_word) & (1 << bits) - 1
 
     def number(self, name: str, index: int = 0) -> float:
         """Return the word last written to a method as f32."""

@@ -57,6 +57,8 @@ def _page(engine: type[Engine], m: Method) -> str:
         lines += ["| bits | field |", "|---|---|"]
         lines += [f"| {f.high}:{f.low} | {f.name} |" if f.high > f.low else f"| {f.low} | {f.name} |" for f in m.fields]
         lines.append("")
+    if m.width < 32:
+        lines += [f"Bits {m.width - 1}:0 of the word count.", ""]
     if m.values:
         lines += ["| value | meaning |", "|---|---|"]
         lines += [f"| {v:#x} | {text} |" for v, text in sorted(m.values.items())]

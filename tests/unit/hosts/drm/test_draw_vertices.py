@@ -98,6 +98,7 @@ def _streamed(vertices: Vertices, which: str, registers: dict[str, Any], slots: 
     }
     engine: Any = SimpleNamespace(
         get=lambda name, index=0: values[name],
+        packed=lambda name, index, bits: values[name] >> bits * index & (1 << bits) - 1,
         chip=SimpleNamespace(at_least_gt200=False),
         draw_state=SimpleNamespace(provoking=which),
         stream_written=0,

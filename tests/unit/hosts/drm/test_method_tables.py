@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 import csv
 import inspect
+from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from isakit.hosts.drm.card_settings import CardSettings
@@ -103,6 +105,8 @@ def test_a_write_to_nothing_is_shown_by_its_offset() -> None:
         (method(0x101, "ODD"),),
         (method(0x100, "A"), method(0x104, "A")),
         (Method(0x100, "BITS", (method(0, "x", "F 33:0").fields)),),
+        (method(0x100, "BITS", "F 3:0", width=8),),
+        (method(0x100, "BITS", width=33),),
     ],
 )
 def test_a_table_that_contradicts_itself_is_refused(methods: tuple[Method, ...]) -> None:
@@ -129,3 +133,20 @@ def test_a_word_has_the_fields_of_its_method() -> None:
     assert (word.SAMPLER, word.TSC, word.VALID) == (3, 5, 1)
     with pytest.raises(AttributeError):
         _ = word.TEXTURE
+
+
+def test_bits_that_do_not_count_are_not_read() -> None:
+    """Drivers write masks of 32 ones to a register of eight bits."""
+    with closing(VideoMemory(1 << 16)) as memory:
+        engine = Engine3D(memory, Report(), chip_named("a0"), CardSettings(engine="reference"))
+        engine.write(ENG3D.by_name["STENCIL_FRONT_MASK"].offset, np.array([0xFFFF_FF5A], np.uint32), True)
+        assert engine.get("STENCIL_FRONT_MASK") == 0x5A
+
+
+def test_elements_of_packed_arrays_are_read_by_their_numbers() -> None:
+    with closing(VideoMemory(1 << 16)) as memory:
+        engine = Engine3D(memory, Report(), chip_named("a0"), CardSettings(engine="reference"))
+        engine.write(ENG3D.by_name["STRMOUT_MAP"].offset, np.array([0x44332211, 0x88776655], np.uint32), True)
+        assert [engine.packed("STRMOUT_MAP", k, 8) for k in range(8)] == [0x11 * k for k in range(1, 9)]
+        engine.write(ENG3D.by_name["VP_ATTR_EN"].offset, np.array([0x21, 0xF0], np.uint32), True)
+        assert [engine.packed("VP_ATTR_EN", k, 4) for k in (0, 1, 2, 8, 9)] == [1, 2, 0, 0, 15]

@@ -151,7 +151,7 @@ class ComputeEngine(Engine):
         start = self.get("CP_START_ID")
         segment = self.address("CP_ADDRESS") or self.graphics.address("FP_ADDRESS")
         variant = self.chip.variant
-        registers = max(1, self.get("CP_REG_ALLOC_TEMP") & 0xFF)
+        registers = max(1, self.get("CP_REG_ALLOC_TEMP"))
 
         def make(words: list[int], uses_local: bool) -> tuple[Code, bool]:
             return Code(decoder(tesla, variant, "compute"), words, start, registers, True), uses_local
@@ -181,9 +181,9 @@ class ComputeEngine(Engine):
                 code,
                 CHIPS[variant],
                 (grid.X, grid.Y),
-                (block.X, block.Y, self.get("BLOCKDIM_Z") & 0xFFFF),
+                (block.X, block.Y, self.get("BLOCKDIM_Z")),
                 entry=start,
-                shared_bytes=self.get("SHARED_SIZE") & 0xFFFF,
+                shared_bytes=self.get("SHARED_SIZE"),
                 params=params,
                 constants=banks,
                 windows=windows.by_number,

@@ -31,8 +31,8 @@ class CopyEngine(Engine):
             address,
             self.get(f"BLOCKLINEAR_PITCH_{side}"),
             self.get(f"BLOCKLINEAR_HEIGHT_{side}"),
-            block_y=size >> 4 & 15,
-            block_z=size >> 8 & 15,
+            block_y=size.Y,
+            block_z=size.Z,
             depth=self.get(f"BLOCKLINEAR_DEPTH_{side}"),
             z=self.get(f"BLOCKLINEAR_POSITION_{side}_Z"),
         )

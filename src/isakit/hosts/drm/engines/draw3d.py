@@ -319,7 +319,7 @@ class Drawing:
             raise NotModelled(f"geometry programs that emit primitive {e.get('GP_OUTPUT_PRIMITIVE_TYPE')}")
         shader: GeometryShader = self._program("geometry", GeometryShader, used, inputs=(0,), max_vertices=1)
         shader.inputs = list(e.vertex_map.slots)
-        shader.output, shader.max_vertices = output, min(1024, max(1, e.get("GP_VERTEX_OUTPUT_COUNT") & 0x7FF))
+        shader.output, shader.max_vertices = output, min(1024, max(1, e.get("GP_VERTEX_OUTPUT_COUNT")))
         self._place_results(shader, e.geometry_map)
         return shader
 

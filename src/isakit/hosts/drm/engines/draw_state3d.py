@@ -142,9 +142,9 @@ class State3D(Engine):
 
         return Stencil(
             self._compare(f"STENCIL_{side}_FUNC_FUNC"),  # type: ignore[arg-type]
-            self.get(f"STENCIL_{side}_FUNC_REF") & 0xFF,
-            self.get(f"STENCIL_{side}_FUNC_MASK") & 0xFF,
-            self.get(f"STENCIL_{side}_MASK") & 0xFF,
+            self.get(f"STENCIL_{side}_FUNC_REF"),
+            self.get(f"STENCIL_{side}_FUNC_MASK"),
+            self.get(f"STENCIL_{side}_MASK"),
             op("FAIL"),  # type: ignore[arg-type]
             op("ZFAIL"),  # type: ignore[arg-type]
             op("ZPASS"),  # type: ignore[arg-type]
@@ -268,7 +268,7 @@ class State3D(Engine):
     @derived("MULTISAMPLE_*", "MSAA_MASK", "SAMPLE_SHADING", "FP_MULTISAMPLE")
     def multisampling(self) -> Multisampling | None:
         """The samples of a pixel; None without multisampling."""
-        mode = self.get("MULTISAMPLE_MODE") & 15
+        mode = self.get("MULTISAMPLE_MODE")
         if not mode:
             return None
         if mode not in SAMPLES:
@@ -278,14 +278,14 @@ class State3D(Engine):
         control, shading = self.get("MULTISAMPLE_CTRL"), self.get("SAMPLE_SHADING")
         if shading.ENABLE and len(positions) > shading.MIN_SAMPLES:
             self.report.missing("programs that run for some of the samples (run for all)")
-        if len({self.get("MSAA_MASK", k) & 0xFFFF for k in range(4)}) > 1:
+        if len({self.get("MSAA_MASK", k) for k in range(4)}) > 1:
             self.report.missing("sample masks that differ inside of a quad")
         return Multisampling(
             positions,
             places,
             across,
             down,
-            self.get("MSAA_MASK") & 0xFFFF,
+            self.get("MSAA_MASK"),
             bool(control.ALPHA_TO_COVERAGE),
             bool(control.ALPHA_TO_ONE),
             self.on("MULTISAMPLE_ENABLE"),
@@ -333,13 +333,13 @@ class State3D(Engine):
             if primitive and slot == primitive:
                 inputs.append(PrimitiveInput())
                 continue
-            linear = self.get("NOPERSPECTIVE_BITMAP", slot >> 5 & 3) >> (slot & 31) & 1
+            linear = self.packed("NOPERSPECTIVE_BITMAP", slot % 128, 1)
             mode: Mode = "flat" if k >= control.COUNT_NONFLAT else "linear" if linear else "perspective"
             if flat_colors and mode == "perspective" and front <= slot < front + colored:
                 mode = "constant"
             other = result.word(back + slot - front) if two_sided and front <= slot < front + colored else None
             varying = VaryingInput(result.word(slot), mode, other)
-            replaced = self.get("POINT_COORD_REPLACE_MAP", slot >> 3 & 15) >> 4 * (slot & 7) & 15 if sprites else 0
+            replaced = self.packed("POINT_COORD_REPLACE_MAP", slot % 128, 4) if sprites else 0
             if replaced in (1, 2):
                 inputs.append(PointInput("s" if replaced == 1 else "t", varying))
             elif replaced in (3, 4):
@@ -355,12 +355,12 @@ class State3D(Engine):
     def program_places(self) -> dict[str, ProgramPlace]:
         """Return the place of the program of each kind."""
         flags = ("mul_zero_wins",) if self.get("ISA_FLAGS").MUL_ZERO_WINS else ()
-        local = max(LEAST_LOCAL, 8 << (self.get("LOCAL_SIZE_LOG") & 15))
+        local = max(LEAST_LOCAL, 8 << self.get("LOCAL_SIZE_LOG"))
         return {
             kind: ProgramPlace(
                 self.address(f"{stage}_ADDRESS"),
                 self.get(f"{stage}_START_ID"),
-                max(1, self.get(f"{stage}_REG_ALLOC_TEMP") & 0xFF),
+                max(1, self.get(f"{stage}_REG_ALLOC_TEMP")),
                 flags,
                 local,
             )
@@ -370,9 +370,9 @@ class State3D(Engine):
     @derived("VP_ATTR_EN")
     def vertex_inputs(self) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
         """Return the attributes that are enabled, and of each word of a[] the place of its attribute and component."""
-        enabled = self.get("VP_ATTR_EN", 0) | self.get("VP_ATTR_EN", 1) << 32
-        used = tuple(i for i in range(ATTRIBUTES) if enabled >> 4 * i & 15)
-        return used, tuple((k, c) for k, i in enumerate(used) for c in range(4) if enabled >> 4 * i + c & 1)
+        used = tuple(i for i in range(ATTRIBUTES) if self.packed("VP_ATTR_EN", i, 4))
+        components = ((k, c, self.packed("VP_ATTR_EN", 4 * i + c, 1)) for k, i in enumerate(used) for c in range(4))
+        return used, tuple((k, c) for k, c, enabled in components if enabled)
 
     @derived("FP_CONTROL", "FP_RESULT_COUNT", "FP_MULTISAMPLE", "BLEND_*", "IBLEND_*")
     def fragment_results(self) -> FragmentResults:
@@ -477,7 +477,7 @@ class State3D(Engine):
             alpha_test=(self._compare("ALPHA_TEST_FUNC"), self.number("ALPHA_TEST_REF"))  # type: ignore[arg-type]
             if self.on("ALPHA_TEST_ENABLE")
             else None,
-            logic_op=LOGIC[self.get("LOGIC_OP") & 15] if self.on("LOGIC_OP_ENABLE") else None,  # type: ignore[arg-type]
+            logic_op=LOGIC[self.get("LOGIC_OP")] if self.on("LOGIC_OP_ENABLE") else None,  # type: ignore[arg-type]
             clamp_fragment=tuple(bool(getattr(clamp, f"RT{k}")) for k in range(TARGETS)),
             clamp_vertex=self._clamped_words(result),
             polygon_mode=modes,  # type: ignore[arg-type]

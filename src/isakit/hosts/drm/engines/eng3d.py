@@ -229,7 +229,7 @@ class Engine3D(DrawState3D):
         depth = depth_image(self) if word.Z or word.S else None
         if depth is not None:
             z = self.drawing.opened.open_depth(depth, layer)
-            keep = ~self.get("STENCIL_FRONT_MASK") & 0xFF if self.get("CLEAR_FLAGS").STENCIL_MASK else 0
+            keep = 0xFF ^ self.get("STENCIL_FRONT_MASK") if self.get("CLEAR_FLAGS").STENCIL_MASK else 0
             x0, x1, y0, y1 = self._clear_rectangle(depth.width, depth.height)
             begin = z.overwrite if word.Z and word.S and not keep and not z.padded else z.load
             begin((x0, y0, x1, y1))
@@ -238,7 +238,7 @@ class Engine3D(DrawState3D):
                 z.buffer.depth[y0:y1, x0:x1] = z.buffer.encoded(value)[0]
             if word.S:
                 part = z.buffer.stencil[y0:y1, x0:x1]
-                part[...] = (part & keep) | (self.get("CLEAR_STENCIL") & 0xFF & ~keep)
+                part[...] = (part & keep) | (self.get("CLEAR_STENCIL") & ~keep)
             z.store()
             self.drawing.opened.keep(depth, layer, z)
 
@@ -324,7 +324,7 @@ class Engine3D(DrawState3D):
     @action("DRAW_TFB_BYTES")
     def vertices_of_stream(self, count: int, index: int) -> None:
         """As many vertices as stream output has written."""
-        stride = self.get("DRAW_TFB_STRIDE") & 0xFFF
+        stride = self.get("DRAW_TFB_STRIDE")
         vertices = max(0, count - self.get("DRAW_TFB_BASE")) // stride if stride else 0
         if self._batch is not None and vertices and self._room(vertices):
             self._batch.add_range(0, vertices)

@@ -74,7 +74,7 @@ def color_image(engine: Engine, i: int) -> ColorImage | None:
     form = by_code(code)
     if form is None:
         raise NotModelled(f"render target format {code:#x}")
-    across, height = engine.get("RT_HORIZ", i), min(engine.get("RT_VERT", i) & 0xFFFF, LARGEST)
+    across, height = engine.get("RT_HORIZ", i), min(engine.get("RT_VERT", i), LARGEST)
     if across.LINEAR:
         pitch = across.WIDTH
         width = min(pitch // form.nbytes, LARGEST)
@@ -101,7 +101,7 @@ def depth_image(engine: Engine) -> DepthImage | None:
     code = engine.get("ZETA_FORMAT")
     if code not in DEPTH_FORMATS:
         raise NotModelled(f"depth format {code:#x}")
-    width, height = (min(engine.get(n) & 0xFFFF_FFF, LARGEST) for n in ("ZETA_HORIZ", "ZETA_VERT"))
+    width, height = (min(engine.get(n), LARGEST) for n in ("ZETA_HORIZ", "ZETA_VERT"))
     _not_empty(width, height)
     size = engine.get("ZETA_BLOCK_DIMENSIONS")
     surface = Surface(engine.memory, address, width * DEPTH_FORMATS[code][1], height, block_y=size.Y, block_z=size.Z)

@@ -28,7 +28,7 @@ class StreamOutput:
         """Return the output word of each word of a vertex."""
         found: dict[int, int] = {}
         for slot in range(len(result.slots)):
-            place = self.engine.get("STRMOUT_MAP", slot >> 2) >> 8 * (slot & 3) & 0xFF
+            place = self.engine.packed("STRMOUT_MAP", slot, 8)
             if place & 0x80:
                 found[place & 0x7F] = result.word(slot)
         return [found.get(k, 0x40) for k in range(max(found, default=-1) + 1)]

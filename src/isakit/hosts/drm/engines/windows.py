@@ -14,9 +14,8 @@ from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
 from isakit.hosts.drm.memory import BASE, GpuFault, MemoryObject, VideoMemory
 from isakit.hosts.drm.surface import BLOCK_BYTES, BLOCK_ROWS, Surface
+from isakit.hosts.drm.tables.method import Word
 from isakit.machine.tesla.address_spaces import LinearWindow, PitchWindow, Window
-
-LINEAR = 1
 
 
 @dataclass
@@ -41,7 +40,7 @@ class Windows:
         default_factory=dict[tuple[int, int, int, int], _Unpacked]
     )
 
-    def add(self, number: int, address: int, pitch: int, limit: int, mode: int) -> None:
+    def add(self, number: int, address: int, pitch: int, limit: int, mode: Word) -> None:
         """Add window `number` from its registers; none if nothing is at the address.
 
         Raises NotModelled for blocks that are not plain ones, GpuFault where there is no memory left for the rows.
@@ -49,11 +48,11 @@ class Windows:
         room = self.memory.room(address)
         if not room:
             return
-        if mode & LINEAR:
+        if mode.LINEAR:
             self.by_number[number] = LinearWindow(address - BASE, min(limit + 1, room))
             return
-        width, high = (limit & 0xFFFF) + 1, BLOCK_ROWS << (mode >> 8 & 15)
-        if pitch != -(-width // BLOCK_BYTES) * BLOCK_BYTES * high or mode & 0xF0:
+        width, high = (limit & 0xFFFF) + 1, BLOCK_ROWS << mode.TILE_MODE
+        if pitch != -(-width // BLOCK_BYTES) * BLOCK_BYTES * high or mode.UNK1:
             raise NotModelled(f"a g[] window of {width} bytes in blocks of mode {mode:#x} at a pitch of {pitch}")
         rows = min((limit >> 16) + 1, room // pitch * high)
         if not rows:
@@ -62,7 +61,7 @@ class Windows:
         image = self._images.get(key)
         if image is None:
             image = self._images[key] = self._unpacked(
-                Surface(self.memory, address, width, rows, block_y=mode >> 8 & 15)
+                Surface(self.memory, address, width, rows, block_y=mode.TILE_MODE)
             )
         self.by_number[number] = PitchWindow(image.rows.offset, image.before.shape[1], width, rows)
 

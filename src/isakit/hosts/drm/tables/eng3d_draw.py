@@ -31,6 +31,7 @@ DRAW: tuple[Method, ...] = (
     s(
         0x15D0,
         "MULTISAMPLE_MODE",
+        width=4,
         values={
             0x0: "MS1",
             0x1: "MS2",
@@ -93,14 +94,14 @@ DRAW: tuple[Method, ...] = (
     s(0x169C, "SAMPLE_SHADING", "MIN_SAMPLES 3:0, ENABLE 4", since="gt215"),
     m(0x16A0, "UNK16A0", since="gt215"),
     s(0x16AC, "VP_RESULT_MAP_SIZE"),
-    s(0x16B0, "VP_REG_ALLOC_TEMP"),
+    s(0x16B0, "VP_REG_ALLOC_TEMP", width=8),
     m(0x16B4, "UNK16B4", since="gt200", values={0x1: "UNK0", 0x2: "UNK1"}),
     m(0x16B8, "VP_REG_ALLOC_RESULT", ignored=NO_RIVALS),
     s(0x16BC, "VP_RESULT_MAP", "SLOT0 7:0, SLOT1 15:8, SLOT2 23:16, SLOT3 31:24", count=17),
     s(0x1700, "POLYGON_STIPPLE_PATTERN", count=32),
     m(0x1780, "STRMOUT_OFFSET", count=4, since="gt200"),
     s(0x1798, "GP_ENABLE"),
-    s(0x17A0, "GP_REG_ALLOC_TEMP"),
+    s(0x17A0, "GP_REG_ALLOC_TEMP", width=8),
     m(0x17A8, "GP_REG_ALLOC_RESULT", ignored=NO_RIVALS),
     s(0x17AC, "GP_RESULT_MAP_SIZE"),
     s(0x17B0, "GP_OUTPUT_PRIMITIVE_TYPE", values={0x1: "POINTS", 0x2: "LINE_STRIP", 0x3: "TRIANGLE_STRIP"}),
@@ -142,7 +143,7 @@ DRAW: tuple[Method, ...] = (
     m(0x1980, "CLIPID_WIDTH"),
     m(0x1984, "CLIPID_ID"),
     s(0x1988, "FP_INTERPOLANT_CTRL", "COUNT 7:0, OFFSET 15:8, COUNT_NONFLAT 23:16, UMASK 27:24, UNK28 28=0"),
-    s(0x198C, "FP_REG_ALLOC_TEMP"),
+    s(0x198C, "FP_REG_ALLOC_TEMP", width=8),
     m(0x19A0, "REG_MODE", values={0x1: "PACKED", 0x2: "STRIPED"}, ignored=NO_RIVALS),
     s(
         0x19A8,
@@ -156,6 +157,7 @@ DRAW: tuple[Method, ...] = (
     s(
         0x19C8,
         "LOGIC_OP",
+        width=4,
         values={
             0x1500: "CLEAR",
             0x1501: "AND",

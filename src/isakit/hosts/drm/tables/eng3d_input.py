@@ -92,7 +92,7 @@ INPUT: tuple[Method, ...] = (
     m(0x0D94, "STACK_ADDRESS_HIGH", ignored=OWN_STACKS),
     m(0x0D98, "STACK_ADDRESS_LOW", ignored=OWN_STACKS),
     m(0x0D9C, "STACK_SIZE_LOG", ignored=OWN_STACKS),
-    s(0x0DA0, "CLEAR_STENCIL"),
+    s(0x0DA0, "CLEAR_STENCIL", width=8),
     m(0x0DA4, "STRMOUT_PARAMS_LATCH", ignored="parameters are read when a draw begins"),
     s(0x0DA8, "STRMOUT_PRIMITIVE_LIMIT"),
     s(0x0DAC, "POLYGON_MODE_FRONT", values=POLYGON_MODE),
@@ -124,9 +124,9 @@ INPUT: tuple[Method, ...] = (
     m(0x0F48, "LOCAL_WARPS_NO_CLAMP", ignored=OWN_STACKS),
     m(0x0F4C, "STACK_WARPS_LOG_ALLOC", ignored=OWN_STACKS),
     m(0x0F50, "STACK_WARPS_NO_CLAMP", ignored=OWN_STACKS),
-    s(0x0F54, "STENCIL_BACK_FUNC_REF"),
-    s(0x0F58, "STENCIL_BACK_MASK"),
-    s(0x0F5C, "STENCIL_BACK_FUNC_MASK"),
+    s(0x0F54, "STENCIL_BACK_FUNC_REF", width=8),
+    s(0x0F58, "STENCIL_BACK_MASK", width=8),
+    s(0x0F5C, "STENCIL_BACK_FUNC_MASK", width=8),
     m(0x0F60, "UNK0F60", count=4),
     s(0x0F70, "GP_ADDRESS_HIGH"),
     s(0x0F74, "GP_ADDRESS_LOW"),
@@ -146,7 +146,9 @@ INPUT: tuple[Method, ...] = (
     m(0x0FB0, "UNK0FB0"),
     m(0x0FB4, "UNK0FB4"),
     m(0x0FB8, "UNK0FB8"),
-    s(0x0FBC, "MSAA_MASK", count=4, initial=0xFFFF),  # as the kernel's first context has it; drivers rely on it
+    s(
+        0x0FBC, "MSAA_MASK", count=4, initial=0xFFFF, width=16
+    ),  # as the kernel's first context has it; drivers rely on it
     m(0x0FCC, "CLIPID_ADDRESS_HIGH"),
     m(0x0FD0, "CLIPID_ADDRESS_LOW"),
     s(0x0FD4, "SEMANTIC_VIEWPORT", "VIEWPORT_ID 7:0"),

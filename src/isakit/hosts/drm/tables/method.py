@@ -69,8 +69,9 @@ class Method:
     Attributes: `offset` in bytes; `fields`; `count` and `stride` of arrays; `since`: the first variant that has it;
     `values`: what numbers in the whole word mean; `initial`: the word in a new channel; `status`: whether its meaning
     is known; `read`: whether it is state that something reads; `ignored`: why writing it, or those of its fields that
-    are marked, has no effect here; `neutral`: the word that asks for nothing. A method that is not read, not ignored
-    and that no engine acts on is not modelled: words other than the neutral one are counted.
+    are marked, has no effect here; `neutral`: the word that asks for nothing; `width`: the number of its low bits that
+    count, where it has no fields. A method that is not read, not ignored and that no engine acts on is not modelled:
+    words other than the neutral one are counted.
     """
 
     offset: int
@@ -84,12 +85,15 @@ class Method:
     read: bool = False
     ignored: str = ""
     neutral: int = 0
+    width: int = 32
 
     @cached_property
-    def word(self) -> type[Word]:
-        """The class of its words, with an attribute for each field."""
-        fields = {f.name: property(f.reader) for f in self.fields}
-        return type(self.name, (Word,), {"__slots__": (), **fields}) if fields else Word
+    def word(self) -> Callable[[int], Word] | None:
+        """The function that makes a `Word` of what is written, with an attribute for each field; None if it is all."""
+        if self.fields:
+            return type(self.name, (Word,), {"__slots__": (), **{f.name: property(f.reader) for f in self.fields}})
+        mask = (1 << self.width) - 1
+        return None if self.width == 32 else lambda word: Word(word & mask)
 
     @property
     def without_effect(self) -> bool:
@@ -144,6 +148,7 @@ def method(
     read: bool = False,
     ignored: str = "",
     neutral: int = 0,
+    width: int = 32,
 ) -> Method:
     """Return a row of a table.
 
@@ -151,7 +156,7 @@ def method(
     `INTR 20~` one without effect, for the reason in `ignored`.
     """
     fields = tuple(_field(b.strip()) for b in bits.split(",") if b.strip())
-    return Method(offset, name, fields, count, stride, since, values or {}, initial, read, ignored, neutral)
+    return Method(offset, name, fields, count, stride, since, values or {}, initial, read, ignored, neutral, width)
 
 
 def _field(text: str) -> BitRange:
@@ -200,6 +205,8 @@ class MethodTable:
             if m.name in names:
                 raise ValueError(f"{self.name} has two methods {m.name}")
             names.add(m.name)
+            if not 32 >= m.width > 0 or (m.width < 32 and m.fields):
+                raise ValueError(f"{self.name} {m.name}: {m.width} bits beside fields or outside of a word")
             for f in m.fields:
                 if not 31 >= f.high >= f.low >= 0:
                     raise ValueError(f"{self.name} {m.name} {f.name}: bits {f.high}:{f.low} do not fit into a word")
