@@ -47,6 +47,8 @@ from isakit.engine.llvm.ir_types import (
 
 RARELY, MOSTLY, OFTEN = ", !prof !0", ", !prof !2", ", !prof !3"
 """Weights of the first way of a branch, see `ir_text.METADATA`."""
+_ENDS = ("  br ", "  ret ", "  switch ", "  unreachable")
+"""The beginnings of the lines that end a block."""
 
 
 @cache
@@ -60,8 +62,8 @@ def _indices(index: tuple[int, ...]) -> str:
 class Builder:
     """The body of a function: instructions in order, with fresh names numbered from `first` on.
 
-    `current` is the label of the block being written. `b(text)` and `b.do(text)` are for the lowerings beside this
-    file, which write instructions themselves.
+    `current` is the label of the block being written, which another body may have begun: then it is set. `b(text)` and
+    `b.do(text)` are for the lowerings beside this file, which write instructions themselves.
     """
 
     def __init__(self, module: LlvmModule, first: int = 0) -> None:
@@ -368,6 +370,10 @@ class Builder:
         """Count zeros behind the lowest bit that is set; of 0 all bits, or anything if it is `never_zero`."""
         return self.call(self._intrinsic("cttz", x.type, x.type, x.type, I1), x, int(never_zero))
 
+    def leading_zeros(self, x: Ref) -> Ref:
+        """Count zeros in front of the highest bit that is set; of 0 all bits."""
+        return self.call(self._intrinsic("ctlz", x.type, x.type, x.type, I1), x, 0)
+
     def gather(self, type: IrType, places: Ref, mask: Ref, otherwise: Ref, align: int) -> Ref:
         """Load from an address of each lane, where the mask says so."""
         f = self._intrinsic("masked.gather", type, type, places.type, I32, mask.type, type, more=places.type)
@@ -401,8 +407,15 @@ class Builder:
         return self.module.external(IrFunction("@" + name, result, parameters, convention))
 
     # --- where to go ------------------------------------------------------------------------------------------------
+    @property
+    def is_open(self) -> bool:
+        """Whether the block being written has no end yet."""
+        return not self.lines or not self.lines[-1].startswith(_ENDS)
+
     def label(self, name: str) -> None:
-        """Start a block."""
+        """Start a block; the one before it goes on there if it has no end."""
+        if (self.lines or self.current) and self.is_open:
+            self.jump(name)
         self.current = name
         self.lines.append(name + ":")
 
@@ -457,7 +470,6 @@ class Builder:
     def _inside(self, then: str, on: str) -> Generator[None]:
         self.label(then)
         yield
-        self.jump(on)
         self.label(on)
 
 

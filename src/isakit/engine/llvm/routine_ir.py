@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from isakit.engine.llvm.builder import (
     I1,
@@ -42,6 +41,7 @@ from isakit.sem.routine_code import (
     Return,
     RoutineArgument,
     RoutineCode,
+    RoutineParameter,
     RowArgument,
     Statement,
     Store,
@@ -52,36 +52,22 @@ from isakit.sem.routine_code import (
 from isakit.sem.value import Value
 
 V32 = vector(32, I32)
-
-
-class RecordStorage(Protocol):
-    """Storage of a record: memory, and fields that are held in variables."""
-
-    def pointer(self, body: Builder, within: RecordField) -> Ref:
-        """Return a pointer to a field."""
-        ...
-
-    def whole(self, body: Builder) -> Ref:
-        """Return a pointer to the record in memory, for functions that access its fields through one."""
-        ...
+NOTHING = Ref("", VOID)
+"""The result of a routine that has none."""
 
 
 @dataclass(frozen=True)
-class InMemory:
-    """A record at an address; `kept` are fields that are elsewhere: in variables of the surrounding function."""
+class RecordStorage:
+    """A record in memory; `kept` are fields that are elsewhere: in variables of the surrounding function."""
 
     address: Ref
     kept: Mapping[str, Ref] = field(default_factory=dict[str, Ref])
 
     def pointer(self, body: Builder, within: RecordField) -> Ref:
-        """See `RecordStorage`."""
+        """Return a pointer to a field."""
         if within.name in self.kept:
             return self.kept[within.name]
         return body.offset(self.address, within.offset) if within.offset else self.address
-
-    def whole(self, body: Builder) -> Ref:
-        """See `RecordStorage`."""
-        return self.address
 
 
 @dataclass(frozen=True)
@@ -139,49 +125,46 @@ class Lowering:
         self._several = {n for n in sets if sets.count(n) > 1 or n in given}
 
     # --- arguments --------------------------------------------------------------------------------------------------
-    def bind(self, name: str, what: Ref | RecordStorage) -> None:
+    def bind(self, p: RoutineParameter, what: Ref | RecordStorage) -> None:
         """Set a parameter: a number, a vector of one for each lane, a record, or the address of a record or a row."""
-        p = next(p for p in self.code.routine.parameters if p.name == name)
         if not isinstance(what, Ref):
-            self.records[name] = what
+            self.records[p.name] = what
         elif p.lanes:
-            self.lanes[name] = what
+            self.lanes[p.name] = what
         elif p.row:
-            self.rows[name] = what
+            self.rows[p.name] = what
         elif what.type is PTR:
-            self.records[name] = InMemory(what)
+            self.records[p.name] = RecordStorage(what)
         else:
-            what = self._values().resize(what, p.width)
-            self.numbers[name] = what
-            if name in self._several:
-                self._set(name, what)
+            self.numbers[p.name] = what = self._values().resize(what, p.width)
+            if p.name in self._several:
+                self._set(p.name, what)
 
-    def run(self) -> tuple[bool, Ref | None]:
-        """Write the statements; returns whether what follows is reached, and the result."""
+    def run(self) -> Ref | None:
+        """Write the statements and return the result; the block stays open where what follows is reached."""
         match self.code.statements:
             case [Return(value=value)] if value is not None:
-                return True, self.value(value)
+                return self.value(value)
             case _:
                 pass
-        falls = self._block(self.code.statements)
-        b, width = self.body, self.code.routine.width
+        self._block(self.code.statements)
         if not self._returns:
-            return falls, None
-        if falls:
-            if width:
-                raise DefinitionError(f"{self.code.routine.name} may end without a result")
-            self._returns.append((b.current, None))
-            b.jump(self._done)
+            return None
+        b, width = self.body, self.code.routine.width
+        if width and b.is_open:
+            raise DefinitionError(f"{self.code.routine.name} may end without a result")
         b.label(self._done)
-        if not width:
-            return True, None
-        return True, b.phi([(value, label) for label, value in self._returns if value is not None])
+        return b.phi([(value, label) for label, value in self._returns if value is not None]) if width else None
 
     # --- statements -------------------------------------------------------------------------------------------------
-    def _block(self, statements: list[Statement]) -> bool:
-        return all(self._statement(s) for s in statements)
+    def _block(self, statements: list[Statement]) -> None:
+        """Write statements up to one after which nothing is reached."""
+        for s in statements:
+            self._statement(s)
+            if not self.body.is_open:
+                break
 
-    def _statement(self, s: Statement) -> bool:
+    def _statement(self, s: Statement) -> None:
         b = self.body
         match s:
             case Assign(name, value):
@@ -189,55 +172,48 @@ class Lowering:
             case PointAt(name, base, within, element, index):
                 if index is None:
                     assert within is not None
-                    self.records[name] = InMemory(self._field(base, within))
+                    self.records[name] = RecordStorage(self._field(base, within))
                 else:
-                    self.records[name] = InMemory(self._element(base, within, layout_of(element).size, index))
+                    self.records[name] = RecordStorage(self._element(base, within, layout_of(element).size, index))
             case Store(base, within, value, index):
                 v = self.value(value)
                 p = self._field(base, within) if index is None else self._item(base, within, index)
                 b.store(v, p)
             case If():
-                return self._if(s)
+                self._if(s)
             case While(before, condition, body):
                 head, inside, behind = b.fresh("while"), b.fresh("do"), b.fresh("end")
-                self._to(head)
+                b.label(head)
                 self._block(before)
                 b.branch(self.value(condition), inside, behind)
                 b.label(inside)
-                if self._block(body):
+                self._block(body)
+                if b.is_open:
                     b.jump(head)
                 b.label(behind)
             case Return(value):
                 result = None if value is None else self.value(value)
                 self._returns.append((b.current, result))
                 b.jump(self._done)
-                return False
             case CallStatement():
-                return self._do(s)
+                self._do(s)
             case RaiseStatement():
                 self.around.raising(s)
-                return False
-        return True
 
-    def _to(self, label: str) -> None:
-        self.body.jump(label)
-        self.body.label(label)
-
-    def _if(self, s: If) -> bool:
+    def _if(self, s: If) -> None:
         b = self.body
         then, otherwise, behind = b.fresh("then"), b.fresh("else"), b.fresh("fi")
         b.branch(self.value(s.condition), then, otherwise if s.otherwise else behind)
-        falls = not s.otherwise
-        for label, statements in ((then, s.then), (otherwise, s.otherwise)):
-            if label == otherwise and not statements:
-                continue
+        ways = {then: s.then, otherwise: s.otherwise} if s.otherwise else {then: s.then}
+        reached = not s.otherwise
+        for label, statements in ways.items():
             b.label(label)
-            if self._block(statements):
-                falls = True
+            self._block(statements)
+            if b.is_open:
+                reached = True
                 b.jump(behind)
-        if falls:
+        if reached:
             b.label(behind)
-        return falls
 
     def _set(self, name: str, r: Ref) -> None:
         if name not in self._several:
@@ -247,28 +223,19 @@ class Lowering:
             self._variables[name] = self.around.variable(r.type), r.type
         self.body.store(r, self._variables[name][0])
 
-    def _do(self, s: CallStatement) -> bool:
+    def _do(self, s: CallStatement) -> None:
         special = self.around.specials.get(s.callee)
         if special is None and not isinstance(s.callee, Translatable):
             raise DefinitionError(f"nothing says what {s.callee.name} is here")
         if special is not None:
             got = special(self, CallArguments([self._argument(a) for a in s.arguments]))
-            if got is None and not s.callee.width and self._ended():
-                return False
         else:
             assert isinstance(s.callee, Translatable)
             code = s.callee.code(**s.statics)
-            falls, got = self._call(s, code) if s.callee.shared else self._inline(s, code)
-            if not falls:
-                return False
-        if s.name is not None:
+            got = self._call(s, code) if s.callee.shared else self._inline(s, code)
+        if s.name is not None and self.body.is_open:
             assert got is not None
             self._set(s.name, got)
-        return True
-
-    def _ended(self) -> bool:
-        """Return whether the block has been ended."""
-        return self.body.lines[-1].lstrip().startswith(("br ", "ret ", "switch ", "unreachable"))
 
     def _argument(self, a: RoutineArgument) -> Ref | RecordStorage:
         match a:
@@ -281,20 +248,20 @@ class Lowering:
             case _:
                 return self.records[a]
 
-    def _inline(self, s: CallStatement, code: RoutineCode) -> tuple[bool, Ref | None]:
+    def _inline(self, s: CallStatement, code: RoutineCode) -> Ref | None:
         inner = Lowering(self.body, code, self.around)
         for p, a in zip(code.routine.parameters, s.arguments, strict=True):
-            inner.bind(p.name, self._argument(a))
+            inner.bind(p, self._argument(a))
         return inner.run()
 
-    def _call(self, s: CallStatement, code: RoutineCode) -> tuple[bool, Ref | None]:
+    def _call(self, s: CallStatement, code: RoutineCode) -> Ref | None:
         given: list[Ref] = []
         for p, a in zip(code.routine.parameters, s.arguments, strict=True):
             what = self._argument(a)
             if not isinstance(what, Ref):
-                what = what.whole(self.body)
+                what = what.address
             given.append(self._values().resize(what, p.width) if p.width and not p.lanes else what)
-        return True, call(self.body, self.around, code, given)
+        return call(self.body, self.around, code, given)
 
     # --- places -----------------------------------------------------------------------------------------------------
     def _field(self, base: str, within: RecordField) -> Ref:
@@ -314,10 +281,7 @@ class Lowering:
         at = low.resize(self.value(index), 64)
         stride = low.constant(size, 64)
         if within is not None and within.many is not None and within.many.stride:
-            record = self.records[base]
-            assert isinstance(record, InMemory)
-            p = record.pointer(b, self._sibling(base, within.many.stride))
-            stride = b.load(I64, p)
+            stride = b.load(I64, self._field(base, self._sibling(base, within.many.stride)))
         if at.text.lstrip("-").isdigit() and not stride.text.startswith("%"):
             return b.offset(start, int(at.text) * int(stride.text))
         return b.offset(start, b.mul(at, stride))
@@ -365,16 +329,16 @@ class Lowering:
 
 def emit(
     body: Builder, around: InlineSite, routine: AnyRoutine, given: Mapping[str, Ref | RecordStorage], **statics: object
-) -> tuple[bool, Ref | None]:
-    """Write a routine here; returns whether what follows is reached, and the result. A shared one is called."""
+) -> Ref:
+    """Write a routine here and return its result or `NOTHING`; a shared one is called. See `Lowering.run`."""
     code = routine.code(**statics)
     if routine.shared:
         wanted = (given[p.name] for p in routine.parameters)
-        return True, call(body, around, code, [x if isinstance(x, Ref) else x.whole(body) for x in wanted])
+        return call(body, around, code, [x if isinstance(x, Ref) else x.address for x in wanted]) or NOTHING
     low = Lowering(body, code, around)
-    for name, what in given.items():
-        low.bind(name, what)
-    return low.run()
+    for p in routine.parameters:
+        low.bind(p, given[p.name])
+    return low.run() or NOTHING
 
 
 def expression(low: ValueLowering, routine: AnyRoutine, given: Mapping[str, Ref], **statics: object) -> Ref:
@@ -422,11 +386,8 @@ def call(body: Builder, around: InlineSite, code: RoutineCode, arguments: Sequen
     if not code.raises:
         return got
     raised = b.part(got, 1) if width else got
-    bad, good = b.fresh("raised"), b.fresh("on")
-    b.branch(raised, bad, good, RARELY)
-    b.label(bad)
-    around.raising(None)
-    b.label(good)
+    with b.if_(raised, "raised", weights=RARELY):
+        around.raising(None)
     return b.part(got, 0) if width else None
 
 
@@ -457,9 +418,9 @@ def function(
     low = Lowering(b, code, InlineSite(raising, variable, around.symbol, around.specials))
     given = [Ref(f"%{p.name}", t) for p, t in zip(code.routine.parameters, _types(code), strict=True)]
     for p, one in zip(code.routine.parameters, given, strict=True):
-        low.bind(p.name, one)
-    falls, got = low.run()
-    if falls:
+        low.bind(p, one)
+    got = low.run()
+    if b.is_open:
         if not pair:
             b.ret(got)
         elif got is None:
@@ -471,7 +432,7 @@ def function(
 
 
 __all__ = [
-    "InMemory",
+    "NOTHING",
     "InlineSite",
     "Lowering",
     "RecordStorage",

@@ -86,6 +86,7 @@ class StraightLineCode:
         self._entry: list[str] = []
         self._loads: list[str] = []
         self._body = Builder(self.module)
+        self._body.current = "loop"
         self._now: dict[tuple[str, int], Ref] = {}
         self._written: dict[tuple[str, int], None] = {}
         self._rows: set[tuple[str, int]] = set()

@@ -135,7 +135,6 @@ def _text(texture: Texture, axes: int, format: str) -> str:
     begin.alloca(I64, place.text)
     begin.store(I64(0), place)
     begin.lines += head.lines
-    begin.jump("loop")
     begin.label("loop")
     begin.named(at.text, begin.load(I64, place))
     begin.store(I16(0), cannot)

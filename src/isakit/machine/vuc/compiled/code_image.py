@@ -74,7 +74,6 @@ def program(ops: Mapping[int, CoreOp], traits: CoreConfig) -> str:
     b.label("start")
     for name, type, variable in clock:
         b.store(b.load(type, b.offset(state, LAYOUT.at(name))), variable)
-    b.jump("loop")
     b.label("loop")
     now, pc = (b.load(I64, pointer(f"%{name}_at")) for name in ("cycle", "pc"))
     b.branch(b.slt(now, limit), "dispatch", "exit")

@@ -13,8 +13,8 @@ from isakit.engine.llvm.builder import I1, I32, I64, IrType, pointer
 from isakit.engine.llvm.routine_ir import (
     CallArguments,
     InlineSite,
-    InMemory,
     Lowering,
+    RecordStorage,
     SpecialCalls,
     function,
 )
@@ -113,9 +113,9 @@ def _fails(*_: object) -> NoReturn:
     raise AssertionError("a function of its own asks nothing of its surroundings")
 
 
-def core_at(state: Ref) -> InMemory:
+def core_at(state: Ref) -> RecordStorage:
     """Return the core in `run`: in memory except for the fields kept in variables."""
-    return InMemory(state, {name: pointer(f"%{name}_at") for name in (*CLOCK, "target")})
+    return RecordStorage(state, {name: pointer(f"%{name}_at") for name in (*CLOCK, "target")})
 
 
 __all__ = ["CLOCK", "LAYOUT", "Functions", "core_at"]

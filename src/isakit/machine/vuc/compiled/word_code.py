@@ -7,8 +7,8 @@ from typing import Any
 
 from isakit.arch.vuc.registers import special_names
 from isakit.engine.llvm import Builder, Ref, ValueLowering
-from isakit.engine.llvm.builder import I1, I16, I32, VOID, IrType, integer, pointer
-from isakit.engine.llvm.routine_ir import InlineSite, InMemory, emit
+from isakit.engine.llvm.builder import I1, I16, I32, IrType, integer, pointer
+from isakit.engine.llvm.routine_ir import NOTHING, InlineSite, RecordStorage, emit
 from isakit.machine.vuc.compiled.core_functions import LAYOUT
 from isakit.machine.vuc.core_code import CoreOp, trace_word
 from isakit.machine.vuc.core_memory import D_CELLS
@@ -21,7 +21,6 @@ from isakit.sem.trace import Effect, values_of
 
 STATE, DATA = pointer("%s"), pointer("%d")
 """Parameters of the function: the core, and D[]."""
-_NO_VALUE = Ref("", VOID)
 
 
 @dataclass(frozen=True)
@@ -123,7 +122,7 @@ class WordWriter:
     """
 
     def __init__(
-        self, body: Builder, op: CoreOp, word: int, traits: CoreConfig, core: InMemory, around: InlineSite
+        self, body: Builder, op: CoreOp, word: int, traits: CoreConfig, core: RecordStorage, around: InlineSite
     ) -> None:
         self.b, self.op, self.traits, self.core, self.around = body, op, traits, core, around
         form = op.instruction.form
@@ -159,8 +158,7 @@ class WordWriter:
             if p.width
         }
         statics = {n: all_of[n] for n in rule.statics}
-        _, got = emit(self.b, self.around, rule, {"core": self.core, **refs}, **statics)
-        return got or _NO_VALUE
+        return emit(self.b, self.around, rule, {"core": self.core, **refs}, **statics)
 
     def _leave(self, kept: int, own: int) -> None:
         for name, value in (("kept", kept), ("own", own)):
@@ -237,7 +235,7 @@ class WordWriter:
 
     def _value(self, e: Effect) -> Ref:
         """Return the value that an effect writes."""
-        return self.values.value(e.args[-1]) if e.args else _NO_VALUE
+        return self.values.value(e.args[-1]) if e.args else NOTHING
 
     def _when(self, e: Effect) -> Ref | None:
         return None if e.when is None or e.when.op == "const" else self.values.value(e.when)

@@ -203,9 +203,7 @@ class OffsetAnalysis:
         b.label(some)
         given = {"site": site, "addresses": vector, "lanes": bits, "size": low.constant(size, 32)}
         hits = c.rule(step, accesses.in_buffers, given)
-        assert hits is not None
         b.store(hits, kept)
-        b.jump(on)
         b.label(on)
         left = b.bitcast(b.load(I32, kept), V1)
         return LaneOffsets(low.select(left, vector, low.constant(0, 32)), left)

@@ -17,8 +17,8 @@ from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.engine.llvm.routine_ir import (
     CallArguments,
     InlineSite,
-    InMemory,
     Lowering,
+    RecordStorage,
     SpecialCalls,
     emit,
     function,
@@ -100,14 +100,14 @@ def _run_warp(low: Lowering, args: CallArguments) -> Ref:
     """Call the warp function that the context holds."""
     b, block, w = low.body, args.record(0), args.record(1)
     f = b.load(PTR, block.pointer(b, layout_of(BlockState)["run_warp"]))
-    return b.call(IrFunction(f.text, I32, (PTR, PTR)), block.whole(b), w.whole(b))
+    return b.call(IrFunction(f.text, I32, (PTR, PTR)), block.address, w.address)
 
 
 def _execute(low: Lowering, args: CallArguments) -> Ref:
     """Call a function of an instruction."""
     b = low.body
     f = IrFunction(b.to_pointer(args.number(3)).text, I32, (PTR, PTR, PTR))
-    return b.call(f, *[args.record(k).whole(b) for k in range(3)])
+    return b.call(f, *[args.record(k).address for k in range(3)])
 
 
 def _number_of(low: Lowering, args: CallArguments) -> Ref:
@@ -117,16 +117,14 @@ def _number_of(low: Lowering, args: CallArguments) -> Ref:
 
 def _size_at(low: Lowering, args: CallArguments) -> Ref:
     """Read a size from the records of instructions."""
-    given = {"block": InMemory(pointer("%block")), "pc": args.number(1)}
-    _, size = emit(low.body, low.around, interpreter.size_at, given)
-    assert size is not None
-    return size
+    given = {"block": RecordStorage(pointer("%block")), "pc": args.number(1)}
+    return emit(low.body, low.around, interpreter.size_at, given)
 
 
 def _stopped(b: Builder) -> None:
     """Stop the warp if a rule of the stack raises."""
     stopped = I32(int(WarpStatus.STOPPED))
-    b.store(stopped, InMemory(pointer("%w")).pointer(b, layout_of(WarpState)["status"]))
+    b.store(stopped, RecordStorage(pointer("%w")).pointer(b, layout_of(WarpState)["status"]))
     b.ret(stopped)
 
 

@@ -18,7 +18,6 @@ from isakit.engine.llvm.builder import I1, I32, I64, OFTEN, PTR, RARELY, IrType,
 from isakit.engine.llvm.routine_ir import (
     CallArguments,
     InlineSite,
-    InMemory,
     Lowering,
     RecordStorage,
     Special,
@@ -48,7 +47,7 @@ _VARIABLES = {"active": "%mask", "broke": "%broke", "returned": "%returned", "ex
               "pending": "%pending", "pc": "%next"}  # fmt: skip
 KEPT = {field: pointer(name) for field, name in _VARIABLES.items()}
 """Fields of a warp that code of a kernel keeps in variables; in code of one instruction they are pointers to memory."""
-WARP = InMemory(STATE, KEPT)
+WARP = RecordStorage(STATE, KEPT)
 
 
 class Transfers:
@@ -83,7 +82,7 @@ class Transfers:
 
     # --- routines -------------------------------------------------------------------------------------------
     def rule(self, step: Step | None, routine: AnyRoutine, given: Mapping[str, Ref] | None = None,
-             specials: SpecialCalls | None = None, odd: str = "", **statics: object) -> Ref | None:  # fmt: skip
+             specials: SpecialCalls | None = None, odd: str = "", **statics: object) -> Ref:  # fmt: skip
         """Inline a routine for this warp; if it raises, the warp stops before the instruction (or at `odd`)."""
         c, b = self.code, self.code.body
 
@@ -94,11 +93,9 @@ class Transfers:
             return c.scratch(b.fresh("%local"), type)
 
         around = InlineSite(raising, variable, c.routine_symbol, {**self._specials(step), **(specials or {})})
-        named: dict[str, Ref | RecordStorage] = {"w": WARP, "block": InMemory(CONTEXT), **(given or {})}
-        given_all = {p.name: named[p.name] for p in routine.parameters}
+        named: dict[str, Ref | RecordStorage] = {"w": WARP, "block": RecordStorage(CONTEXT), **(given or {})}
         known = {"choices": c.choices, "in_turns": False, **statics}
-        _, got = emit(b, around, routine, given_all, **{n: known[n] for n in routine.statics})
-        return got
+        return emit(b, around, routine, named, **{n: known[n] for n in routine.statics})
 
     def _specials(self, step: Step | None) -> dict[Callee, Special]:
         """Return the versions, for this instruction, of functions that routines call."""
@@ -151,7 +148,6 @@ class Transfers:
         """Pop until the join is complete; if another path is found, continue there."""
         b = self.code.body
         done = self.rule(step, stack.join, {"here": self._address(step.pc)})
-        assert done is not None
         complete = b.fresh("complete")
         b.branch(done, complete, "dispatch")
         b.label(complete)
@@ -290,7 +286,6 @@ class Transfers:
 
     def _brkpt(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         hit = self.rule(step, stack.breakpoint_hit, {"lanes": self._taken(executing)})
-        assert hit is not None
         if hit != I1(0):
             self.code.stop(step, hit)
 
@@ -325,16 +320,11 @@ class Transfers:
         number, count = (low.resize(low.value(plan.canonical(a)), 32) for a in e.args[:2])
         count = low.constant(barriers.ALL, 32) if e.get("all") else count
         missing = self.rule(step, barriers.missing, {"number": number})
-        assert missing is not None
         c.stop(step, missing)
         flags = {name: low.constant(int(bool(e.get(name))), 1) for name in ("inc", "wait")}
         over = self.rule(step, barriers.arrive, {"number": number, "count": count, **flags})
-        assert over is not None
-        ended, on = b.fresh("ended"), b.fresh("on")
-        b.branch(over, ended, on)
-        b.label(ended)
-        self._end_turn(step)
-        b.label(on)
+        with b.if_(over, "ended"):
+            self._end_turn(step)
         c.stay(step.op.following)
 
 
@@ -387,11 +377,8 @@ class KernelTransfers(Transfers):
         limit = c.slot("patience" if c.flow.may_wait(step, target) else "remaining")
         used = b.sge(b.load(I64, pointer("%issued")), limit)
         hit = b.or_(asked, used)
-        out, on = b.fresh("yield"), b.fresh("on")
-        b.branch(hit, out, on, RARELY)
-        b.label(out)
-        self.saving.leave(target, state_layout.INTERRUPTED)
-        b.label(on)
+        with b.if_(hit, "yield", weights=RARELY):
+            self.saving.leave(target, state_layout.INTERRUPTED)
 
     def _end_turn(self, step: Step) -> None:
         """Leave compiled code, at least until the other warps have had their turns."""

@@ -271,7 +271,6 @@ class FunctionCode:
         b.label(any_order)
         even = b.eq(b.and_(b.reduce("or", value), 3), 0)
         self.store32(b.select(even, b.reduce("umax", value), UNREACHABLE), f"a{n}last")
-        b.jump(tagged)
         b.label(tagged)
         b.store(b.splat(is_row, vector(16, I1)), pointer(f"%a{n}rows"))
         b.store(is_row, pointer(f"%a{n}row"))
@@ -302,7 +301,7 @@ class FunctionCode:
         """Return whether an instruction is executed so often that faster but larger code pays."""
 
     @abstractmethod
-    def rule(self, step: Step | None, routine: AnyRoutine, given: Mapping[str, Ref] | None = None) -> Ref | None:
+    def rule(self, step: Step | None, routine: AnyRoutine, given: Mapping[str, Ref] | None = None) -> Ref:
         """Inline a control routine for this warp; if it raises, the warp stops before the instruction."""
 
     @abstractmethod

@@ -57,7 +57,6 @@ class GlobalRows(OwnAccess):
         b.branch(good, done, far, MOSTLY)
         b.label(far)
         self._in_buffers(step, site, low.fork().splat(at), size, lanes, low)
-        b.jump(done)
         b.label(done)
         return LaneOffsets(at, lanes)
 
@@ -120,7 +119,6 @@ class GlobalRows(OwnAccess):
                 ways.append(self._load_falling(space, rows, low.fork()))
             ways.append(self._load_windows(space, rows) if inline else self._load_near(space, rows))
         v2 = self._load_missed(step, space, rows, size, low.fork())
-        b.jump(rows.done)
         ways.append((v2, b.current))
         b.label(rows.done)
         return [b.phi([(each[k], label) for each, label in ways]) for k in range(words)]
@@ -218,7 +216,6 @@ class GlobalRows(OwnAccess):
             self._store_small(space, placed.offsets, words[0], size, placed.lanes)
         else:
             self._store_each(space, placed, words, inner)
-        b.jump(rows.done)
         b.label(rows.done)
 
     def _store_near(self, rows: _Rows, words: Sequence[Ref], size: int) -> None:

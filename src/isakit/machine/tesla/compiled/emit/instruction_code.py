@@ -47,7 +47,7 @@ class InstructionCode(FunctionCode):
         self.access = KernelAccesses(self)
         self._plans: dict[int, tuple[Step, Plan]] = {}
 
-    def rule(self, step: Step | None, routine: AnyRoutine, given: Mapping[str, Ref] | None = None) -> Ref | None:
+    def rule(self, step: Step | None, routine: AnyRoutine, given: Mapping[str, Ref] | None = None) -> Ref:
         """See `FunctionCode`."""
         return self.transfer.rule(step, routine, given)
 

@@ -145,6 +145,7 @@ class HandlerCode(InstructionCode):
 
     def _function(self, name: str, fill: Callable[[], None]) -> str:
         self.body, self.sites = Builder(self.module), 0
+        self.body.current = "start"
         self._prologue()
         self.mask32 = ALL if self.full else Ref("%active", I32)
         self.mask = TRUE if self.full else Ref("%lanes", V1)
@@ -165,7 +166,6 @@ class HandlerCode(InstructionCode):
         if not self.full:
             b.named("%lanes", b.bitcast(b.named("%active", b.load(I32, pointer("%mask"))), V1))
         b.lines += [*self._scratch.lines, *self._loads.lines, *self._entries.lines]
-        b.jump("start")
         b.label("start")
         return define(f"@{name}", I32, [CONTEXT, STATE, ENTRY], b.lines, self.body.lines, noalias=True)
 
@@ -242,7 +242,6 @@ class HandlerCode(InstructionCode):
         b.label(linear)
         beyond = self._beyond(address, number("size"), low)
         linear = b.current
-        b.jump(done)
         b.label(done)
         place = b.phi([(at, rows), (address, linear)])
         outside = b.phi([(beyond_rows, rows), (beyond, linear)])

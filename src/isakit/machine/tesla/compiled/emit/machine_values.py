@@ -102,7 +102,6 @@ class MachineValues:
         lanes, limit = self.code.as_bits(self.code.executing), self.code.slot("shared_limit", I32)
         self.code.stop(step, b.call(self.code.shared("check_own"), limit, address, 4, lanes))
         got = self.code.rule(step, locks.try_lock, {"words": self.code.lock_words(low, address), "lanes": lanes})
-        assert got is not None
         return b.bitcast(got, V1)
 
     def _interp(self, step: Step, low: ValueLowering, v: Value, flat: bool, centroid: bool) -> Ref:

@@ -102,7 +102,6 @@ class OwnAccess(OffsetAccess):
             v2 = self._load_placed(step, space, address, 4, inner, TRUE)[0]
         else:
             v2 = self._load_own(step, space, relative, TRUE)
-        b.jump(done)
         far = b.current
         b.label(done)
         return b.phi([(v1, near), (v2, far)])
@@ -129,7 +128,6 @@ class OwnAccess(OffsetAccess):
         else:
             far = self._load_words(space, at, low, TRUE)
         ways.append((far, b.current))
-        b.jump(done)
         b.label(done)
         return b.phi(ways)
 
@@ -162,7 +160,6 @@ class OwnAccess(OffsetAccess):
         inner = low.fork()
         placed = self._place(step, "s", inner.splat(inner.resize(inner.value(where), 32)), 4, inner, TRUE)
         self._store_words("s", inner.splat(placed.offsets), word, inner, placed.lanes)
-        b.jump(done)
         b.label(done)
 
     def _store_by_tag(self, step: Step, relative: tuple[int, int], word: Ref, low: ValueLowering) -> None:
@@ -179,7 +176,6 @@ class OwnAccess(OffsetAccess):
         if c.in_loop(step):
             self._store_falling("s", at, word, None, done, inner)
         self._store_words("s", at, word, inner, TRUE)
-        b.jump(done)
         b.label(done)
 
     def _store_rows(self, relative: tuple[int, int], word: Ref) -> None:

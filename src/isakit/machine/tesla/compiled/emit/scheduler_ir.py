@@ -50,7 +50,7 @@ def _clear_local(low: Lowering, args: CallArguments) -> None:
 
 
 def _clear_warp(low: Lowering, args: CallArguments) -> None:
-    b, block, w = low.body, args.record(0), args.record(1).whole(low.body)
+    b, block, w = low.body, args.record(0), args.record(1).address
     nbytes = _field(b, block, "register_bytes")
     b.clear_bytes(w, I64(state_layout.CONDITIONS), align=64)
     with b.unless(b.eq(nbytes, 0), "some"):
@@ -59,7 +59,7 @@ def _clear_warp(low: Lowering, args: CallArguments) -> None:
 
 
 def _set_thread_numbers(low: Lowering, args: CallArguments) -> None:
-    b, block, w = low.body, args.record(0), args.record(1).whole(low.body)
+    b, block, w = low.body, args.record(0), args.record(1).address
     start = b.mul(args.number(2), 128)
     given = b.offset(_field(b, block, "first_registers"), start)
     b.copy_bytes(b.offset(w, state_layout.register(0)), given, I64(128))

@@ -119,7 +119,6 @@ class WarpCode(InstructionCode):
         self.slot("remaining")
         b.lines += self._loads.lines
         if self._chained:
-            b.jump("warp")
             b.label("warp")
             ways = [(FIRST_STATE, "entry"), (pointer("%behind"), "begin"), (pointer("%front"), "next_block")]
             b.phi(ways, STATE.text)
@@ -139,8 +138,6 @@ class WarpCode(InstructionCode):
         b.label("start")
         if starts:
             b.branch(b.eq(issued, 0), "fresh", "again")
-        else:
-            b.jump("fresh")
         b.label("fresh")  # nothing but $r0 is set: the state need not be read
         for place in self.saving.places:
             if place == ("r", 0):
@@ -184,8 +181,9 @@ class WarpCode(InstructionCode):
         b.label("along")
         b.branch(more, "begin", "after_last")
         b.label("after_last")
-        begun = None if self._looks_up("physid") else self.transfer.rule(None, blocks.next_block)
-        b.branch(I1(0) if begun is None else begun, "next_block", "ended")
+        is_numbered = any(key.startswith("%ctx_physid_") for key in self._slots)
+        begun = I1(0) if is_numbered else self.transfer.rule(None, blocks.next_block)
+        b.branch(begun, "next_block", "ended")
         b.label("next_block")
         b.named("%front", b.offset(self.slot("state", PTR), 0))
         b.jump("warp")
@@ -198,10 +196,6 @@ class WarpCode(InstructionCode):
         b.branch(b.and_(new, ready), "warp", "ended")
         b.label("ended")
         b.ret(I32(state_layout.FINISHED))
-
-    def _looks_up(self, name: str) -> bool:
-        """Return whether the code has loaded a slot of the context, in its value at the call of the function."""
-        return any(key.startswith(f"%ctx_{name}_") for key in self._slots)
 
     def _again(self, starts: list[int]) -> None:
         """Resume the warp where it was left: after a barrier, or after an instruction that the host executed."""
@@ -241,12 +235,8 @@ class WarpCode(InstructionCode):
             return
         b = self.body
         over = self.transfer.rule(None, turns.meets, {"access": I32(bits)})
-        assert over is not None
-        turn, on = b.fresh("turn"), b.fresh("on")
-        b.branch(over, turn, on)
-        b.label(turn)
-        self.saving.leave(pc, state_layout.READY)
-        b.label(on)
+        with b.if_(over, "turn"):
+            self.saving.leave(pc, state_layout.READY)
 
     def _block(self, full: bool, pc: int, following: int | None) -> None:
         b = self.body

@@ -93,8 +93,6 @@ def _guards() -> str:
             b.label("halt")
             halt()
             b.ret(I32(handlers.STOP))
-        else:
-            b.jump("on")
         b.label("on")
         real = b.offset(handlers.ENTRY, b.load(I64, stride))
         result = b.call(_called(b.load(PTR, b.offset(real, pair))), CONTEXT, STATE, real)
@@ -106,7 +104,6 @@ def _guards() -> str:
         b.jump("rest")
         b.label("counted")
         b.store(I64(0), resumed)
-        b.jump("rest")
         b.label("rest")
         b.ret(result)
         b.label("odd")
@@ -132,7 +129,6 @@ def _probe_code(table: Mapping[int, Sequence[Probe]], conditions: Conditions, ce
             for k, probe in enumerate(probes):
                 _look(b, here, k, probe)
             b.label(f"look{len(probes)}")
-            b.jump("on")
             b.label("on")
             b.ret(b.call(_called(b.load(PTR, guard)), *_PARAMETERS, tail=True))
             module.add(define(f"@probe_{address:x}_{name}", I32, _PARAMETERS, b.lines))
@@ -160,7 +156,6 @@ def _look(b: Builder, here: _Progress, k: int, probe: Probe) -> None:
     b.label(f"take{k}")
     b.store(I64(1), pointer("@hit"))
     b.store(I32(1), here.stop, volatile=True)
-    b.jump(f"look{k + 1}")
 
 
 class _Globals:
