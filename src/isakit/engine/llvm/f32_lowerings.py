@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from isakit.engine.llvm.builder import Ref
+from isakit.engine.llvm.builder import I1, I16, IrFunction, Ref, vector
 from isakit.engine.llvm.target import KEEPS_HALF
 from isakit.engine.llvm.values import PURE, Native, ValueLowering
 from isakit.engine.llvm.vector_pieces import bits_of, joined, numbers_of, pieces
@@ -166,21 +166,21 @@ class _Test:
         return _is_none(low, _bits_of(low, self.words, self.bits))
 
 
-_AnyHolds = Callable[[ValueLowering, Sequence[_Test]], str]
+_AnyHolds = Callable[[ValueLowering, Sequence[_Test]], Ref]
 """Combines tests: true if one of them is true in one of the lanes, as i1."""
 
 
-def _one_by_one(low: ValueLowering, tests: Sequence[_Test]) -> str:
+def _one_by_one(low: ValueLowering, tests: Sequence[_Test]) -> Ref:
     """Return an instruction that gives flags for each register."""
     every = ""
     for t in tests:
         for p in pieces(low, _bits_of(low, t.words, t.bits).text, "i32", PIECE):
             some = low.body(f"icmp ne <16 x i32> {p}, zeroinitializer")
             every = low.body(f"and <16 x i1> {some}, {every}") if every else some
-    return low.body(f"icmp ne i16 {low.body(f'bitcast <16 x i1> {every} to i16')}, -1")
+    return low.body.ne(low.body.bitcast(Ref(every, vector(PIECE, I1)), I16), -1)
 
 
-def _by_minimum(low: ValueLowering, tests: Sequence[_Test]) -> str:
+def _by_minimum(low: ValueLowering, tests: Sequence[_Test]) -> Ref:
     """Return one instruction for all flags: on Zen 5 it takes three times as long as an unsigned minimum."""
     f = low.module.declare("llvm.umin.v16i32", "<16 x i32> @(<16 x i32>, <16 x i32>)")
     looked_at = (_bits_of(low, t.words, t.bits).text for t in tests)
@@ -188,7 +188,7 @@ def _by_minimum(low: ValueLowering, tests: Sequence[_Test]) -> str:
     for p in parts:
         least = low.body(f"call <16 x i32> {f}(<16 x i32> {least}, <16 x i32> {p})")
     flags = low.body(f"icmp eq <16 x i32> {least}, zeroinitializer")
-    return low.body(f"icmp ne i16 {low.body(f'bitcast <16 x i1> {flags} to i16')}, 0")
+    return low.body.ne(low.body.bitcast(Ref(flags, vector(PIECE, I1)), I16), 0)
 
 
 def _ordinary(low: ValueLowering, m: _Mad) -> tuple[_Test, _Test]:
@@ -226,27 +226,23 @@ def _sum_of_product(raw: bool, any_holds: _AnyHolds) -> Native:
         body = low.body
         m = _begun(low, *(low.splat(x) for x in args))
         odd, test, usual, done = (body.fresh(x) for x in ("odd", "test", "usual", "summed"))
-        body.do(
-            f"br i1 {body(f'load i1, ptr {low.habit}')}, label %{odd}, label %{test}"
-            if low.habit
-            else f"br label %{test}"
-        )
+        if low.habit:
+            body.branch(body.load(I1, low.habit), odd, test)
         body.label(test)
-        body.do(f"br i1 {any_holds(low, _ordinary(low, m))}, label %{odd}, label %{usual}")
+        body.branch(any_holds(low, _ordinary(low, m)), odd, usual)
         body.label(usual)
         first = _avx512(low, "add", m.cut, m.c, "rn")
-        body.do(f"br label %{done}")
+        body.jump(done)
         body.label(odd)
         if low.habit:
-            body.do(f"store i1 true, ptr {low.habit}")
+            body.store(I1(1), low.habit)
         total = _of_any_operands(low, m)
         total = total if raw else one_nan(low, total)
         left = any_holds(low, (_Test(m.shifted, EXPONENT), _small(low, m.c)))
-        total = low.unlikely(left, total, lambda: low.call(careful_mad(low), (m.a, m.b, m.c), 32, KEEPS_HALF + " "))
+        total = low.unlikely(left, total, lambda: body.call(careful_mad(low), m.a, m.b, m.c))
         last = body.current
-        body.do(f"br label %{done}")
         body.label(done)
-        return low.per_lane(body(f"phi {low.type(total)} [ {first.text}, %{usual} ], [ {total.text}, %{last} ]"), 32)
+        return body.phi([(first, usual), (total, last)])
 
     return mad
 
@@ -255,15 +251,15 @@ CAREFUL_MAD = "careful f32_mad"
 """Key of the function, for `Module.elsewhere`."""
 
 
-def careful_mad(low: ValueLowering, public: str = "") -> str:
+def careful_mad(low: ValueLowering, public: str = "") -> IrFunction:
     """Return the function for lanes of every kind, whatever their product; `public`: its name for other modules."""
+    ty = low.module.vector(32)
 
     def make(name: str) -> str:
         inner = low.elsewhere()
         result = one_nan(
             inner, _of_any_product(inner, _begun(inner, *(inner.per_lane(f"%a{k}", 32) for k in range(3))))
         )
-        ty = low.module.vector(32)
         listed = ", ".join(f"{ty} %a{k}" for k in range(3))
         return (
             f"define {'' if public else 'internal '}{KEEPS_HALF} {ty} {'@' + public if public else name}({listed}) "
@@ -271,7 +267,7 @@ def careful_mad(low: ValueLowering, public: str = "") -> str:
             f"{inner.body.text()}\n  ret {ty} {result.text}\n}}"
         )
 
-    return low.module.function(CAREFUL_MAD, make)
+    return IrFunction(low.module.function(CAREFUL_MAD, make), ty, (ty,) * 3, f"{KEEPS_HALF} ")
 
 
 def _power(exponent: int) -> int:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from isakit.engine.llvm.builder import Ref
+from isakit.engine.llvm.builder import IrFunction, Ref
 from isakit.engine.llvm.f32_lowerings import packed_comparison
 from isakit.engine.llvm.values import Native, ValueLowering
 from isakit.engine.llvm.vector_pieces import bits_of, joined, numbers_of, pieces
@@ -60,7 +60,7 @@ def _with_nans(low: ValueLowering, name: str, args: Sequence[Ref], result: Ref) 
     return low.select(unordered, nan, result)
 
 
-def _careful(low: ValueLowering, name: str, rounding: str) -> str:
+def _careful(low: ValueLowering, name: str, rounding: str) -> IrFunction:
     """Return the function that repeats an operation in the default environment; operands and result in memory.
 
     The environment is switched in a function of its own, and what it calls has an effect LLVM knows nothing of: else
@@ -116,7 +116,7 @@ def _careful(low: ValueLowering, name: str, rounding: str) -> str:
         )
         return head + "\n".join(lines) + "\n}"
 
-    return low.module.function(("f64 carefully", name, rounding), passing)
+    return IrFunction(low.module.function(("f64 carefully", name, rounding), passing), vector, (vector,) * count)
 
 
 def _odd(low: ValueLowering, args: Sequence[Ref], results: Sequence[str]) -> Ref:
@@ -145,7 +145,7 @@ def carefully(
     """Emit `usual`, but the definition for all lanes where a lane is odd."""
     vectors = [low.splat(a) for a in args]
     f = low.definition(operation, tuple(statics.items()), tuple(a.width for a in args))
-    return low.unlikely(low.any(odd), usual, lambda: low.call(f, vectors, usual.width))
+    return low.unlikely(low.any(odd), usual, lambda: low.body.call(f, *vectors))
 
 
 def _first_lane(low: ValueLowering, r: Ref) -> Ref:
@@ -162,7 +162,7 @@ def _embedded(name: str) -> Native:
         got = low.unlikely(
             _odd(low, vectors, results),
             total,
-            lambda: low.call(_careful(low, name, rounding), vectors, 64),
+            lambda: low.body.call(_careful(low, name, rounding), *vectors),
         )
         return _first_lane(low, got) if uniform else got
 
@@ -197,7 +197,7 @@ def _comparison(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Re
 
     def by_definition() -> Ref:
         relation = low.definition(f64_compare, tuple(statics.items()), (64, 64))
-        found = low.op("and", low.call(relation, [low.splat(r) for r in (a, b)], bits.width), bits)
+        found = low.op("and", low.body.call(relation, *[low.splat(r) for r in (a, b)]), bits)
         return low.compare("ne", found, low.constant(0, bits.width))
 
     return low.unlikely(low.any(odd), usual, by_definition)

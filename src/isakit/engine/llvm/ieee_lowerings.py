@@ -172,7 +172,7 @@ def _int_to_float(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> 
         return None
     a = low.splat(args[0])
     instruction = "sitofp" if source[0] == "s" else "uitofp"
-    return bits_of(low, low.body(f"{instruction} {low.type(a)} {a.text} to {_vector(low, 'float')}"), "float")
+    return bits_of(low, low.body(f"{instruction} {a.type} {a.text} to {_vector(low, 'float')}"), "float")
 
 
 def _float_to_int(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
@@ -194,7 +194,7 @@ def _ratio_to_float(low: ValueLowering, args: Sequence[Ref], statics: Statics) -
         least = low.constant(statics["low"], 32)
         a = low.splat(low.select(low.compare("slt", a, least), least, a))
     single = _vector(low, "float")
-    number = low.body(f"sitofp {low.type(a)} {a.text} to {single}")
+    number = low.body(f"sitofp {a.type} {a.text} to {single}")
     quotient = low.body(f"fdiv {single} {number}, {_number(low, statics['maximum'], 'float')}")
     return bits_of(low, quotient, "float")
 
@@ -209,7 +209,7 @@ def _float_to_ratio(low: ValueLowering, args: Sequence[Ref], statics: Statics) -
     for relation, limit in (("olt", statics["low"]), ("ogt", statics["high"])):
         text = _number(low, limit, "double")
         beyond = _test(low, relation, "double", v, text)
-        v = low.body(f"select {low.type(beyond)} {beyond.text}, {double} {text}, {double} {v}")
+        v = low.body(f"select {beyond.type} {beyond.text}, {double} {text}, {double} {v}")
     nan = _test(low, "uno", "double", v, v)
-    v = low.body(f"select {low.type(nan)} {nan.text}, {double} zeroinitializer, {double} {v}")
+    v = low.body(f"select {nan.type} {nan.text}, {double} zeroinitializer, {double} {v}")
     return low.per_lane(low.body(f"fptosi {double} {v} to {_vector(low, 'i32')}"), 32)

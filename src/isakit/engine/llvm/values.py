@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from isakit.engine.llvm.builder import Builder, IrFunction, IrType, Ref, integer
+from isakit.engine.llvm.builder import I32, RARELY, Builder, IrFunction, Ref, integer, pointer
 from isakit.engine.llvm.ir_text import signed_text
 from isakit.sem.operation import Operation, StaticKey, Statics, expansion
 from isakit.sem.value import Value, mask, postorder
@@ -61,10 +61,6 @@ class ValueLowering:
         self._keep: list[Value] = []
 
     # --- types and constants --------------------------------------------------------------------------
-    def type(self, r: Ref) -> IrType:
-        """Return the LLVM type of a reference."""
-        return r.type
-
     def per_lane(self, text: str, width: int) -> Ref:
         """Return a number of each lane by its name."""
         return Ref(text, self.module.vector(width))
@@ -119,30 +115,22 @@ class ValueLowering:
 
     def bitcast(self, r: Ref, to: str) -> str:
         """Return the same bits as another type."""
-        return self.body(f"bitcast {self.type(r)} {r.text} to {to}")
+        return self.body(f"bitcast {r.type} {r.text} to {to}")
 
     def any(self, flags: Ref) -> Ref:
         """Return whether a flag is set in some lane, as an `i1`."""
         b = self.body
         return b.ne(b.bitcast(self.splat(flags), integer(self.module.lanes)), 0)
 
-    def call(self, function: str, args: Sequence[Ref], width: int, convention: str = "") -> Ref:
-        """Call a function on lane vectors."""
-        listed = ", ".join([f"{a.type.text} {a.text}" for a in args])
-        vector = self.module.vector(width)
-        return Ref(self.body(f"call {convention}{vector.text} {function}({listed})"), vector)
-
-    def unlikely(self, condition: Ref | str, usual: Ref, make: Callable[[], Ref]) -> Ref:
+    def unlikely(self, condition: Ref, usual: Ref, make: Callable[[], Ref]) -> Ref:
         """Emit `usual`, but what `make` emits where the `i1` is true, which is rarely the case."""
         body = self.body
         here, rare, done = body.fresh("usual"), body.fresh("rare"), body.fresh("either")
-        body.do(f"br label %{here}")
         body.label(here)
-        body.do(f"br i1 {condition}, label %{rare}, label %{done}, !prof !0")
+        body.branch(condition, rare, done, RARELY)
         body.label(rare)
         other = make()
         last = body.current
-        body.do(f"br label %{done}")
         body.label(done)
         return body.phi([(usual, here), (other, last)])
 
@@ -247,31 +235,22 @@ class ValueLowering:
         return self.op("or", high, self.resize(lo, n.width))
 
     def _clz(self, n: Value, a: Ref) -> Ref:
-        ty = self.type(a)
-        suffix = f"i{a.width}" if a.uniform else f"v{self.module.lanes}i{a.width}"
-        f = self.module.declare(f"llvm.ctlz.{suffix}", f"{ty} @({ty}, i1)")
-        return Ref(self.body(f"call {ty} {f}({ty} {a.text}, i1 false)"), ty)
+        return self.body.leading_zeros(a)
 
     def _table(self, n: Value, index: Ref) -> Ref:
-        table, entries = self.module.table(n.attr), len(n.attr.entries)
+        table, entries = pointer(self.module.table(n.attr)), len(n.attr.entries)
         bits = 32 if n.width <= 32 else 64
         index = self.resize(index, 64)
         inside: Ref | None = None
         if mask(n.args[0].width) >= entries:
             inside = self.compare("ult", index, self.constant(entries, 64))
             index = self.select(inside, index, self.constant(0, 64))
+        b, vector = self.body, self.module.vector(bits)
+        p = b.element(integer(bits), table, index)
         if index.uniform:
-            p = self.body(f"getelementptr i{bits}, ptr {table}, i64 {index.text}")
-            got = Ref(self.body(f"load i{bits}, ptr {p}"), integer(bits))
+            got = b.load(integer(bits), p)
         else:
-            lanes, vector = self.module.lanes, self.module.vector(bits)
-            p = self.body(f"getelementptr i{bits}, ptr {table}, {self.module.vector(64)} {index.text}")
-            f = self.module.declare(
-                f"llvm.masked.gather.v{lanes}i{bits}.v{lanes}p0",
-                f"{vector} @(<{lanes} x ptr>, i32, <{lanes} x i1>, {vector})",
-            )
-            call = f"call {vector} {f}(<{lanes} x ptr> {p}, i32 {bits // 8}, <{lanes} x i1> splat (i1 true), "
-            got = Ref(self.body(call + f"{vector} poison)"), vector)
+            got = b.gather(vector, p, self.module.vector(1)(1), vector.poison, bits // 8)
         got = self.resize(got, n.width)
         return got if inside is None else self.select(inside, got, self.constant(0, n.width))
 
@@ -287,8 +266,7 @@ class ValueLowering:
         wide = any(v.width > WIDEST_VECTOR for v in postorder(expansion(op, statics, widths)[1], set()))
         if all(a.uniform for a in args) or wide:
             return self._lane_by_lane(op, statics, widths, args, n.width)
-        vectors = [self.splat(a) for a in args]
-        return self.call(self.definition(op, statics, widths), vectors, n.width)
+        return self.body.call(self.definition(op, statics, widths), *[self.splat(a) for a in args])
 
     def _relation(self, n: Value) -> Ref | None:
         """Find `0 < (comparison & bits)`, where a native lowering knows the whole test (`holds` and its name)."""
@@ -301,64 +279,47 @@ class ValueLowering:
             return None
         return native(self, [self._argument(a) for a in (*both.args[0].args, both.args[1])], dict(statics))
 
-    def definition(self, op: Operation, statics: StaticKey, widths: tuple[int, ...]) -> str:
-        """Return the function that computes an operation by its integer definition, on lane vectors."""
-        return self._function(op, statics, widths, scalar=False)
-
-    def one_lane(self, op: Operation, statics: StaticKey, widths: tuple[int, ...]) -> IrFunction:
-        """Return the function of one lane that computes an operation by its integer definition."""
-        width = expansion(op, statics, widths)[1].width
-        name = self._function(op, statics, widths, scalar=True)
-        return IrFunction(name, integer(width), tuple(integer(w) for w in widths))
-
-    def _function(self, op: Operation, statics: StaticKey, widths: tuple[int, ...], *, scalar: bool) -> str:
-        """Return the function of an operation, on vectors or on one lane."""
+    def definition(
+        self, op: Operation, statics: StaticKey, widths: tuple[int, ...], *, scalar: bool = False
+    ) -> IrFunction:
+        """Return the function that computes an operation by its integer definition, on lane vectors or on one lane."""
+        formals, result = expansion(op, statics, widths)
+        type_of = integer if scalar else self.module.vector
 
         def make(name: str) -> str:
-            formals, result = expansion(op, statics, widths)
             body = Builder(self.module)
-            given = {
-                f.attr: Ref(f"%a{i}", integer(f.width) if scalar else self.module.vector(f.width))
-                for i, f in enumerate(formals)
-            }
+            given = {f.attr: Ref(f"%a{i}", type_of(f.width)) for i, f in enumerate(formals)}
             inner = ValueLowering(body, lambda v: given[v.attr], {} if scalar else self.natives)
             got = inner.value(result)
             got = got if scalar else inner.splat(got)
-            listed = ", ".join(f"{inner.type(given[f.attr])} %a{i}" for i, f in enumerate(formals))
-            ty = inner.type(got)
+            listed = ", ".join(f"{r!r}" for r in given.values())
             once = " noinline alignstack(64)" if len(body.lines) > INLINED_LINES else " alwaysinline"
             return (
-                f"define internal {ty} {name}({listed}) {self.module.attributes} {PURE}{once} {{\n{body.text()}\n"
-                f"  ret {ty} {got.text}\n}}"
+                f"define internal {got.type} {name}({listed}) {self.module.attributes} {PURE}{once} {{\n{body.text()}\n"
+                f"  ret {got!r}\n}}"
             )
 
-        return self.module.function((op.name, statics, widths, scalar), make)
+        name = self.module.function((op.name, statics, widths, scalar), make)
+        return IrFunction(name, type_of(result.width), tuple(type_of(w) for w in widths))
 
     def _lane_by_lane(
         self, op: Operation, statics: StaticKey, widths: tuple[int, ...], args: list[Ref], width: int
     ) -> Ref:
         """Call the one-lane function: once if everything is uniform, else in a loop over the lanes."""
-        f = self._function(op, statics, widths, scalar=True)
-        b = self.body
+        b, f = self.body, self.definition(op, statics, widths, scalar=True)
         if all(a.uniform for a in args):
-            listed = ", ".join(f"i{a.width} {a.text}" for a in args)
-            return Ref(b(f"call i{width} {f}({listed})"), integer(width))
+            return b.call(f, *args)
         vector, lanes = self.module.vector(width), self.module.lanes
         before, loop, after = b.fresh("lanes"), b.fresh("lane"), b.fresh("done")
         vectors = [self.splat(a) for a in args]
-        b.do(f"br label %{before}")
         b.label(before)
-        b.do(f"br label %{loop}")
         b.label(loop)
         i, acc, nxt, out = (b.fresh(x) for x in ("%i", "%acc", "%nxt", "%out"))
-        b.do(f"{i} = phi i32 [ 0, %{before} ], [ {nxt}, %{loop} ]")
-        b.do(f"{acc} = phi {vector} [ poison, %{before} ], [ {out}, %{loop} ]")
-        one = [b(f"extractelement {self.type(a)} {a.text}, i32 {i}") for a in vectors]
-        listed = ", ".join(f"i{a.width} {x}" for a, x in zip(vectors, one, strict=True))
-        got = b(f"call i{width} {f}({listed})")
-        b.do(f"{out} = insertelement {vector} {acc}, i{width} {got}, i32 {i}")
-        b.do(f"{nxt} = add i32 {i}, 1")
-        more = b(f"icmp ult i32 {nxt}, {lanes}")
-        b.do(f"br i1 {more}, label %{loop}, label %{after}")
+        lane = b.phi([(I32(0), before), (Ref(nxt, I32), loop)], i)
+        found = b.phi([(vector.poison, before), (Ref(out, vector), loop)], acc)
+        got = b.call(f, *[b.extract(a, lane) for a in vectors])
+        b.named(out, b.insert(found, got, lane))
+        following = b.named(nxt, b.add(lane, 1))
+        b.branch(b.ult(following, lanes), loop, after)
         b.label(after)
         return Ref(out, vector)

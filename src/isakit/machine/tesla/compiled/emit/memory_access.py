@@ -135,7 +135,6 @@ class KernelAccesses(GlobalRows):
             inner = low.fork()
             placed = self._in_buffers(step, rows.site, rows.addresses, size, rows.lanes, inner)
             self._update(e.name, placed, update, olds, inner)
-            b.jump(rows.done)
             b.label(rows.done)
         else:
             placed = self._place(step, e.name, low.splat(address), size, low, lanes)
@@ -147,7 +146,7 @@ class KernelAccesses(GlobalRows):
         """Emit a read-modify-write of words at any offsets."""
         b, bits, done = self.code.body, update.operands[0].width, self.code.body.fresh("updated")
         offsets, size, element = low.splat(placed.offsets), bits // 8, integer(bits)
-        f = low.one_lane(update.operation, (), (bits,) * (1 + len(update.operands)))
+        f = low.definition(update.operation, (), (bits,) * (1 + len(update.operands)), scalar=True)
 
         def one(lane: Ref) -> None:
             p = self._scalar_pointer(space, b.extract(offsets, lane))
@@ -160,5 +159,4 @@ class KernelAccesses(GlobalRows):
             for way in (in_one_word, in_a_row) if update.operation.name in NEUTRAL else (in_a_row,):
                 way(low.fork(), here, offsets, lambda at: self._scalar_pointer(space, at), olds, done)
         self._each_lane(placed.lanes, one)
-        b.jump(done)
         b.label(done)

@@ -55,10 +55,6 @@ def at_one_word(low: ValueLowering, update: Update, pointer: Ref, olds: Ref) -> 
     """
     b, lanes = low.body, update.lanes
     f = low.definition(update.operation, (), (32, 32))
-
-    def combine(x: Ref, y: Ref) -> Ref:
-        return low.call(f, [x, y], 32)
-
     neutral = low.splat(low.constant(NEUTRAL[update.operation.name], 32))
     made = low.splat(update.operands[0])
     if lanes != ALL:
@@ -66,13 +62,13 @@ def at_one_word(low: ValueLowering, update: Update, pointer: Ref, olds: Ref) -> 
     old = low.splat(b.load(I32, pointer, 4))
     if update.used:
         for by in (1, 2, 4, 8, 16):
-            made = combine(_shifted(b, made, by, neutral), made)
-        b.store(combine(old, _shifted(b, made, 1, neutral)), olds, 64)
-        total = b.extract(combine(old, made), 31)
+            made = b.call(f, _shifted(b, made, by, neutral), made)
+        b.store(b.call(f, old, _shifted(b, made, 1, neutral)), olds, 64)
+        total = b.extract(b.call(f, old, made), 31)
     else:
         for distance in (16, 8, 4, 2, 1):
-            made = combine(made, _from(b, made, distance))
-        total = b.extract(combine(old, made), 0)
+            made = b.call(f, made, _from(b, made, distance))
+        total = b.extract(b.call(f, old, made), 0)
     b.store(total, pointer, 4)
 
 
@@ -102,7 +98,7 @@ def at_row(low: ValueLowering, update: Update, pointer: Ref, olds: Ref) -> None:
     b = low.body
     old = b.load(V32, pointer, 4)
     f = low.definition(update.operation, (), (32,) * (1 + len(update.operands)))
-    b.store(low.call(f, [old, *update.operands], 32), pointer, 4)
+    b.store(b.call(f, old, *update.operands), pointer, 4)
     if update.used:
         b.store(old, olds, 64)
 

@@ -34,17 +34,11 @@ SIGNATURES: dict[str, tuple[IrType, ...]] = {
 MAD = f"{V32} @({V32}, {V32}, {V32})"
 
 
-def in_buffers(target: Host) -> str:
-    """Return the name of the function that finds the buffers of addresses."""
-    return routine_symbol(accesses.in_buffers.name, target, DEFAULT)
-
-
 def names(target: Host) -> list[str]:
     """Return the names by which kernels find the functions."""
     everywhere = [name for name in SIGNATURES if target.embedded or name != "load_near"]
-    return [symbol(name, target) for name in (*everywhere, *(["careful_mad"] if target.embedded else []))] + [
-        in_buffers(target)
-    ]
+    own = [symbol(name, target) for name in (*everywhere, *(["careful_mad"] if target.embedded else []))]
+    return [*own, routine_symbol(accesses.in_buffers.name, target, DEFAULT)]
 
 
 def kernel_module(target: Host) -> LlvmModule:
@@ -74,49 +68,26 @@ def symbol(name: str, target: Host) -> str:
 def add_support(module: LlvmModule, target: Host) -> None:
     """Add all support functions to a module."""
     add_functions(module, target, DEFAULT, ALWAYS)
-    makers: dict[str, Callable[[Builder, _Support], None]] = {
+    makers: dict[str, Callable[..., None]] = {
         "check_global": _check_global, "check_own": _check_own, "load_words": _load_words, "load_own": _load_own,
         "store_words": _store_words,
     }  # fmt: skip
-    support = _Support(module, target)
     for name, write in makers.items():
         b, f = Builder(module), function_named(name, target)
-        write(b, support)
         given = [Ref(f"%p{k}", t) for k, t in enumerate(f.parameters)]
+        write(b, target, *given)
         module.add(define(f.name, f.result, given, b.lines, attributes="nounwind noinline", convention=f.convention))
     if target.embedded:
         module.add(near_loads(Builder(module), function_named("load_near", target)))
-    if target.embedded:
         careful_mad(ValueLowering(Builder(module), nothing, {}), symbol("careful_mad", target))
 
 
-class _Support:
-    """The functions of a target, as they call each other."""
-
-    def __init__(self, module: LlvmModule, target: Host) -> None:
-        self.module, self.target = module, target
-
-    def __getitem__(self, name: str) -> IrFunction:
-        return function_named(name, self.target)
-
-    @property
-    def in_buffers(self) -> IrFunction:
-        """The function that finds the buffers of addresses."""
-        return shared_function(code_of(accesses.in_buffers, DEFAULT), self.target, DEFAULT)
-
-    @staticmethod
-    def given(*types: IrType) -> list[Ref]:
-        """Return the parameters of a function."""
-        return [Ref(f"%p{k}", t) for k, t in enumerate(types)]
-
-
-def _check_global(b: Builder, support: _Support) -> None:
+def _check_global(b: Builder, target: Host, context: Ref, site: Ref, at: Ref, size: Ref, lanes: Ref) -> None:
     """Return whether any lane's access of `size` bytes is misaligned or lies in no buffer.
 
     It is the fast path of `rules.accesses.in_buffers`, where all lanes hit the buffer that was hit last. A site caches
     the start and length of the buffer that the instruction accessed last.
     """
-    context, site, at, size, lanes = support.given(PTR, PTR, V32, I32, I32)
     misaligned = b.ne(b.and_(at, b.splat(b.sub(size, 1), V32)), 0)
     mask = b.bitcast(lanes, V1)
     start, length = b.load(I32, site), b.load(I32, b.offset(site, 4))
@@ -129,7 +100,7 @@ def _check_global(b: Builder, support: _Support) -> None:
     b.branch(missed, "search", "good")
     b.label("search")
     hits = b.call(
-        shared_function(code_of(accesses.in_buffers, DEFAULT), support.target, DEFAULT), context, site, at, lanes, size
+        shared_function(code_of(accesses.in_buffers, DEFAULT), target, DEFAULT), context, site, at, lanes, size
     )
     b.branch(b.eq(hits, lanes), "good", "bad")
     b.label("good")
@@ -138,9 +109,8 @@ def _check_global(b: Builder, support: _Support) -> None:
     b.ret(I1(1))
 
 
-def _check_own(b: Builder, support: _Support) -> None:
+def _check_own(b: Builder, target: Host, limit: Ref, at: Ref, size: Ref, lanes: Ref) -> None:
     """Return true where an access of `size` bytes is misaligned or exceeds its space; see `rules.accesses`."""
-    limit, at, size, lanes = support.given(I32, V32, I32, I32)
     low = ValueLowering(b, nothing, {})
     given = {"address": at, "size": size, "limit": limit}
     odd = expression(low, accesses.misaligned, {n: given[n] for n in ("address", "size")})
@@ -170,9 +140,8 @@ def _row(b: Builder, base: Ref, at: Ref, lanes: Ref) -> tuple[Ref, Ref]:
     return mask, b.offset(base, b.sext(first, I64))
 
 
-def _load_words(b: Builder, support: _Support) -> None:
+def _load_words(b: Builder, target: Host, base: Ref, at: Ref, lanes: Ref) -> None:
     """Load the words at base + offset; 0 in lanes that are not active."""
-    base, at, lanes = support.given(PTR, V32, I32)
     halves = [j & 16 for j in range(32)]
     mask, row = _row(b, base, at, lanes)
     b.ret(b.load_masked(V32, row, mask, V32.zero, 4))
@@ -191,20 +160,18 @@ def _load_words(b: Builder, support: _Support) -> None:
     b.ret(b.gather(V32, each, mask, V32.zero, 4))
 
 
-def _load_own(b: Builder, support: _Support) -> None:
+def _load_own(b: Builder, target: Host, base: Ref, limit: Ref, a: Ref, offset: Ref, lanes: Ref) -> None:
     """Load the words at $a + offset of s[] or c[], and return whether any access is bad (then nothing is loaded)."""
-    base, limit, a, offset, lanes = support.given(PTR, I32, V32, I32, I32)
     at = b.and_(b.add(a, b.splat(offset, V32)), 65535)
-    b.branch(b.call(support["check_own"], limit, at, 4, lanes), "stop", "load")
+    b.branch(b.call(function_named("check_own", target), limit, at, 4, lanes), "stop", "load")
     b.label("load")
-    b.ret(b.with_part(LOADED.zero, b.call(support["load_words"], base, at, lanes), 0))
+    b.ret(b.with_part(LOADED.zero, b.call(function_named("load_words", target), base, at, lanes), 0))
     b.label("stop")
     b.ret(b.with_part(LOADED.zero, 1, 1))
 
 
-def _store_words(b: Builder, support: _Support) -> None:
+def _store_words(b: Builder, target: Host, base: Ref, at: Ref, value: Ref, lanes: Ref) -> None:
     """Store words; if lanes hit the same one, the highest lane wins."""
-    base, at, value, lanes = support.given(PTR, V32, V32, I32)
     mask, row = _row(b, base, at, lanes)
     b.store_masked(value, row, mask, 4)
     b.ret()
