@@ -141,7 +141,7 @@ class _Leaves:
     def _register(self, file: str, n: int, flag: str | None) -> Ref:
         b = self.b
         if file != "c":
-            return self._at(state_layout.register(n) if file == "r" else state_layout.address(n), lane=True)
+            return self._at(state_layout.register(n, file), lane=True)
         bits = [_FLAGS.index(flag)] if flag else range(4)
         lane = b.trunc(_LANE, I32)
         flags = [b.trunc(b.lshr(self._at(state_layout.flag(n, bit)), lane), I1) for bit in bits]

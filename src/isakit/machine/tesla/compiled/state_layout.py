@@ -20,11 +20,11 @@ CONTEXT, STATE = pointer("%ctx"), pointer("%ws")
 
 # --- the state of a warp: byte offsets ----------------------------------------------------------------------
 WARP = layout_of(WarpState)
-PC, ACTIVE, BROKE, RETURNED, EXITED, DEPTH, STATUS, BARRIER = (
-    WARP.at(n) for n in ("pc", "active", "broke", "returned", "exited", "depth", "status", "barrier")
+PC, ACTIVE, EXITED, DEPTH, STATUS, BARRIER = (
+    WARP.at(n) for n in ("pc", "active", "exited", "depth", "status", "barrier")
 )
 THREADS, ISSUED = WARP.at("threads"), WARP.at("issued")
-NUMBER, VISIBLE, LOCK, PENDING = (WARP.at(n) for n in ("number", "visible", "lock", "pending"))
+NUMBER, VISIBLE = WARP.at("number"), WARP.at("visible")
 EVENTS = tuple(WARP.at(n) for n in ("branches", "divergent_branches", "pm_events"))
 CONDITIONS, ADDRESSES, ZERO = WARP.at("conditions"), WARP.at("addresses"), WARP.at("zero")
 STACK, SINK, REGISTERS = WARP.at("stack"), WARP.at("sink"), WARP.at("registers")
@@ -32,6 +32,10 @@ STACK_ENTRIES = state.STACK_ENTRIES
 ENTRY = layout_of(StackEntry)
 
 READY, WAITING, FINISHED, STOPPED, INTERRUPTED, SERVED, JOINED = (int(s) for s in WarpStatus)
+
+VARIABLES = {"active": "mask", "broke": "broke", "returned": "returned", "exited": "exited", "depth": "depth",
+             "pending": "pending", "pc": "next"}  # fmt: skip
+"""Fields that code of warps has in variables, and what these are called."""
 
 # --- the context of a worker: slots of 8 bytes --------------------------------------------------------------
 SLOTS = (
@@ -49,14 +53,9 @@ def state_bytes(registers: int) -> int:
     return REGISTERS + 128 * registers
 
 
-def register(n: int) -> int:
-    """Return the offset of $rN in bytes."""
-    return REGISTERS + 128 * n
-
-
-def address(n: int) -> int:
-    """Return the offset of $aN in bytes."""
-    return ADDRESSES + 128 * n
+def register(n: int, file: str = "r") -> int:
+    """Return the offset of $rN or, in the file `a`, of $aN."""
+    return (REGISTERS if file == "r" else ADDRESSES) + 128 * n
 
 
 def flag(n: int, bit: int) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from isakit.arch.tesla import requests as request
 from isakit.arch.tesla.requests import REQUESTS
@@ -43,9 +44,7 @@ _GOES_ON = ("pmevent", "brkpt", "discard", "unlock")
 _NOT_COMPILED = {request.BRA_INDIRECT, request.EMIT, request.RESTART}
 """Control actions for the interpreter or for the host."""
 Handler = Callable[[Step, Effect, ValueLowering, Plan, Ref], None]
-_VARIABLES = {"active": "%mask", "broke": "%broke", "returned": "%returned", "exited": "%exited", "depth": "%depth",
-              "pending": "%pending", "pc": "%next"}  # fmt: skip
-KEPT = {field: pointer(name) for field, name in _VARIABLES.items()}
+KEPT = {field: pointer(f"%{name}") for field, name in state_layout.VARIABLES.items()}
 """Fields of a warp that code of a kernel keeps in variables; in code of one instruction they are pointers to memory."""
 WARP = RecordStorage(STATE, KEPT)
 
@@ -65,13 +64,13 @@ class Transfers:
         return {
             request.BRA: self._bra,
             request.CALL: self._call,
-            request.RET: self._ret,
-            request.PREBRK: self._prebrk,
-            request.BRK: self._brk,
-            request.JOINAT: self._joinat,
-            request.PRERET: self._preret,
-            request.QUADON: self._quadon,
-            request.QUADPOP: self._quadpop,
+            request.RET: partial(self._leave, stack.ret),
+            request.PREBRK: partial(self._push, stack.prebrk),
+            request.BRK: partial(self._leave, stack.brk),
+            request.JOINAT: partial(self._push, stack.joinat),
+            request.PRERET: partial(self._push, stack.preret),
+            request.QUADON: partial(self._quad, stack.quadon),
+            request.QUADPOP: partial(self._quad, stack.quadpop),
             request.BAR: self._bar,
             request.TRAP: self._trap,
             request.BRKPT: self._brkpt,
@@ -225,34 +224,18 @@ class Transfers:
     def _call(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
         assert step.target is not None
         given = {"target": self._address(step.target), "following": self._address(step.op.following)}
+        jump: SpecialCalls = {stack.jump: lambda low, args: self._jump(step, self._pc_of(args.number(1)))}
+        self.rule(step, stack.call, given, jump, limited=bool(e.get("lim")))
 
-        def jump(low: Lowering, args: CallArguments) -> None:
-            self._jump(step, self._pc_of(args.number(1)))
-
-        self.rule(step, stack.call, given, {stack.jump: jump}, limited=bool(e.get("lim")))
-
-    def _push(self, step: Step, routine: AnyRoutine) -> None:
+    def _push(self, routine: AnyRoutine, step: Step, *_: object) -> None:
         """Emit a routine that pushes an entry and leaves pc and lanes alone."""
         assert step.target is not None
         self.rule(step, routine, {"target": self._address(step.target)})
         self.code.stay(step.op.following)
 
-    def _prebrk(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
-        self._push(step, stack.prebrk)
-
-    def _joinat(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
-        self._push(step, stack.joinat)
-
-    def _preret(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
-        self._push(step, stack.preret)
-
-    def _ret(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
-        self._leave(step, stack.ret, executing)
-
-    def _brk(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
-        self._leave(step, stack.brk, executing)
-
-    def _leave(self, step: Step, routine: AnyRoutine, executing: Ref) -> None:
+    def _leave(
+        self, routine: AnyRoutine, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref
+    ) -> None:
         """Change the state of lanes; the others continue, or the stack decides which lanes do."""
         lanes = self._taken(executing)
         given = {"lanes": lanes, "following": self._address(step.op.following)}
@@ -303,15 +286,11 @@ class Transfers:
         kept = b.not_(self._taken(executing))
         b.store(b.and_(b.load(I32, p), kept), p)
         if step.leaves:
-            self._leave(step, stack.discard, executing)
+            self._leave(stack.discard, step, e, low, plan, executing)
 
-    def _quadon(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
-        self.rule(step, stack.quadon, {"here": self._address(step.pc)})
-        self.code.settle()
-        self.code.goto(step.op.following)
-
-    def _quadpop(self, step: Step, e: Effect, low: ValueLowering, plan: Plan, executing: Ref) -> None:
-        self.rule(step, stack.quadpop)
+    def _quad(self, routine: AnyRoutine, step: Step, *_: object) -> None:
+        """Write a routine that changes which lanes execute the next instruction."""
+        self.rule(step, routine, {"here": self._address(step.pc)} if routine is stack.quadon else {})
         self.code.settle()
         self.code.goto(step.op.following)
 

@@ -6,7 +6,7 @@ it, `interpreter_handlers` functions of single instructions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from isakit.engine.graph import Plan
 from isakit.engine.llvm import Host, LlvmModule, Ref, ValueLowering
@@ -130,12 +130,18 @@ class InstructionCode(FunctionCode):
         def flag(v: Value, bit: int) -> Ref | None:
             if v.op != "read" or v.attr != "c" or bit > 3:
                 return None
-            place = "c", uniform_number(v.args[0], step.word)
-            if place in self.uniform:
-                return self.body.load(I1, self.number_variable(place, bit))
-            return self.body.load(V1, self.variable(place, bit))
+            return next(self._flags(step, v, [bit]))
 
         return flag
+
+    def _flags(self, step: Step, v: Value, bits: Iterable[int]) -> Iterator[Ref]:
+        """Yield some flags of the $c register that a value reads."""
+        place = "c", uniform_number(v.args[0], step.word)
+        for bit in bits:
+            if place in self.uniform:
+                yield self.body.load(I1, self.number_variable(place, bit))
+            else:
+                yield self.body.load(V1, self.variable(place, bit))
 
     def _effects(self, step: Step, plan: Plan, low: ValueLowering, executing: Ref, partial: bool) -> Effect | None:
         assert step.trace is not None
@@ -213,6 +219,12 @@ class InstructionCode(FunctionCode):
     def _leaf(self, step: Step, low: ValueLowering, v: Value) -> Ref:
         if v.op == "param":
             return low.constant(v.attr.get(step.word), v.width)
+        if v.op == "read" and v.attr == "c":
+            total = low.constant(0, 4)
+            for bit, flag in enumerate(self._flags(step, v, range(4))):
+                one = low.resize(flag, 4)
+                total = low.op("or", total, low.op("shl", one, low.constant(bit, 4))) if bit else one
+            return low.resize(total, v.width)
         if v.op == "read":
             return self._read(step, low, v)
         if v.op == "half":
@@ -228,16 +240,6 @@ class InstructionCode(FunctionCode):
         place = v.attr, n
         if (place[0] == "r" and n >= self.facts.registers) or (place[0] == "a" and n == 0):
             return low.constant(0, v.width)
-        if place[0] == "c":
-            total: Ref | None = None
-            alike = place in self.uniform
-            for bit in range(4):
-                where = self.number_variable(place, bit) if alike else self.variable(place, bit)
-                one = low.resize(b.load(I1 if alike else V1, where), 4)
-                one = low.op("shl", one, low.constant(bit, 4)) if bit else one
-                total = one if total is None else low.op("or", total, one)
-            assert total is not None
-            return low.resize(total, v.width)
         if place in self.uniform:
             one = low.resize(b.load(I32, self.number_variable(place)), v.width)
             return low.splat(one) if step.trace is not None and has_calls(step.trace) else one

@@ -7,7 +7,7 @@ that one function serves every instruction with the same static bits; `RecordSlo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -31,17 +31,6 @@ from isakit.sem.requests import ControlRequest
 from isakit.sem.trace import Effect
 from isakit.sem.value import INTEGER_MEANING, Value
 from isakit.spec.fields import Field
-
-_CONTROLS = {
-    "mask": state_layout.ACTIVE,
-    "broke": state_layout.BROKE,
-    "returned": state_layout.RETURNED,
-    "exited": state_layout.EXITED,
-    "depth": state_layout.DEPTH,
-    "pending": state_layout.PENDING,
-    "next": state_layout.PC,
-    "issued": state_layout.ISSUED,
-}
 
 NEXT, JUMP, UNWIND, STOP, WAIT, COMPLETE, RESUMED, SERVE = (int(t) for t in StepOutcome)
 """Results of the functions."""
@@ -103,7 +92,7 @@ class RecordSlots:
             elif (file == "r" and n >= registers) or (file == "a" and n in FIXED):
                 out.append(state_layout.ZERO if kind == "read" else state_layout.SINK)
             else:
-                out.append(state_layout.register(n) if file == "r" else state_layout.address(n))
+                out.append(state_layout.register(n, file))
         return out
 
 
@@ -161,8 +150,8 @@ class HandlerCode(InstructionCode):
             self.body.ret(I32(result))
         b = Builder(self.module, first=1_000_000)
         b.label("entry")
-        for variable, offset in _CONTROLS.items():
-            b.named(f"%{variable}", b.offset(STATE, offset))
+        for field, variable in {**state_layout.VARIABLES, "issued": "issued"}.items():
+            b.named(f"%{variable}", b.offset(STATE, state_layout.WARP.at(field)))
         if not self.full:
             b.named("%lanes", b.bitcast(b.named("%active", b.load(I32, pointer("%mask"))), V1))
         b.lines += [*self._scratch.lines, *self._loads.lines, *self._entries.lines]
@@ -263,14 +252,9 @@ class HandlerCode(InstructionCode):
     def _numbers(self, step: Step) -> Callable[[Value], int | None]:
         return lambda v: None
 
-    def _flag_leaf(self, step: Step) -> Callable[[Value, int], Ref | None]:
-        def flag(v: Value, bit: int) -> Ref | None:
-            if v.op != "read" or v.attr != "c" or bit > 3:
-                return None
-            p = self.body.offset(self._place("read", "c", v.args[0]), 4 * bit)
-            return self.body.bitcast(self.body.load(I32, p), V1)
-
-        return flag
+    def _flags(self, step: Step, v: Value, bits: Iterable[int]) -> Iterator[Ref]:
+        b, p = self.body, self._place("read", "c", v.args[0])
+        return (b.bitcast(b.load(I32, b.offset(p, 4 * bit)), V1) for bit in bits)
 
     def _leaf(self, step: Step, low: ValueLowering, v: Value) -> Ref:
         if v.op == "param":
@@ -278,16 +262,7 @@ class HandlerCode(InstructionCode):
         return super()._leaf(step, low, v)
 
     def _read(self, step: Step, low: ValueLowering, v: Value) -> Ref:
-        b, p = self.body, self._place("read", v.attr, v.args[0])
-        if v.attr != "c":
-            return low.resize(b.load(V32, p, 64), v.width)
-        total: Ref | None = None
-        for bit in range(4):
-            one = low.resize(b.bitcast(b.load(I32, b.offset(p, 4 * bit)), V1), 4)
-            one = low.op("shl", one, low.constant(bit, 4)) if bit else one
-            total = one if total is None else low.op("or", total, one)
-        assert total is not None
-        return low.resize(total, v.width)
+        return low.resize(self.body.load(V32, self._place("read", v.attr, v.args[0]), 64), v.width)
 
     def _write(self, step: Step, e: Effect, low: ValueLowering, values: list[Ref], lanes: Ref, some: bool) -> None:
         if e.name == "o":

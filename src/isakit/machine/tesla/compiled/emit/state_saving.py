@@ -50,14 +50,9 @@ class StateSaving:
         self.stops: list[RestartPoint] = []
 
     def controls(self) -> Iterable[tuple[str, int]]:
-        return (
-            ("mask", state_layout.ACTIVE),
-            ("broke", state_layout.BROKE),
-            ("returned", state_layout.RETURNED),
-            ("exited", state_layout.EXITED),
-            ("depth", state_layout.DEPTH),
-            *([("pending", state_layout.PENDING)] if self.races else ()),
-        )
+        left_out = {"pc"} if self.races else {"pc", "pending"}
+        fields = state_layout.VARIABLES.items()
+        return [(name, state_layout.WARP.at(field)) for field, name in fields if field not in left_out]
 
     # --- state in memory ------------------------------------------------------------------------------------
     def restore(self, place: RegisterKey) -> None:
@@ -67,8 +62,7 @@ class StateSaving:
                 m = b.load(I32, self.code.state_pointer(state_layout.flag(n, bit)))
                 b.store(b.bitcast(m, V1), self.code.variable(place, bit))
             return
-        offset = state_layout.register(n) if file == "r" else state_layout.address(n)
-        v = b.load(V32, self.code.state_pointer(offset), 4)
+        v = b.load(V32, self.code.state_pointer(state_layout.register(n, file)), 4)
         b.store(v, self.code.variable(place))
         if file == "a":
             self.code.tag(n, v)
@@ -83,8 +77,7 @@ class StateSaving:
             for bit, v in enumerate(values):
                 b.store(b.bitcast(v, I32), self.code.state_pointer(state_layout.flag(n, bit)))
             return
-        offset = state_layout.register(n) if file == "r" else state_layout.address(n)
-        b.store(values[0], self.code.state_pointer(offset), 4)
+        b.store(values[0], self.code.state_pointer(state_layout.register(n, file)), 4)
 
     def canonical(self, places: Iterable[RegisterKey]) -> None:
         """Canonicalise the NaNs of registers that may hold NaNs of the host."""

@@ -20,6 +20,9 @@ from isakit.machine.tesla.machine import Machine
 from isakit.machine.tesla.rules.state import BlockState
 from isakit.machine.tesla.stack import Kind, Stack
 
+CONTROL = ("active", "pc", "broke", "returned", "exited", "lock", "pending")
+"""Fields of a warp's record that its stack has under the same names."""
+
 
 def lanes_of(masks: Array) -> Array:
     """Return lane masks [n] as bools [n, 32]."""
@@ -81,7 +84,7 @@ class WarpStates:
                     value |= lanes_of(self.words[warps, state_layout.flag(n, bit) // 4]).astype(np.uint32) << bit
                 rows[warps] = value
             else:
-                start = (state_layout.register(n) if name == "r" else state_layout.address(n)) // 4
+                start = state_layout.register(n, name) // 4
                 rows[warps] = self.words[warps, start : start + 32]
 
     def from_files(self, files: Mapping[str, Array], places: Iterable[RegisterKey], warps: Array | slice) -> None:
@@ -94,32 +97,21 @@ class WarpStates:
                 for bit in range(4):
                     self.words[warps, state_layout.flag(n, bit) // 4] = masks_of((rows >> bit & 1).astype(bool))
             else:
-                start = (state_layout.register(n) if name == "r" else state_layout.address(n)) // 4
+                start = state_layout.register(n, name) // 4
                 self.words[warps, start : start + 32] = rows
 
     # --- control --------------------------------------------------------------------------------------------
     def to_stack(self, k: int, stack: Stack) -> None:
         """Copy lanes, address and divergence stack of warp `k` into `stack`."""
-        words = self.words[k]
-        stack.active, stack.pc = int(words[state_layout.ACTIVE // 4]), int(words[state_layout.PC // 4])
-        stack.broke, stack.returned = int(words[state_layout.BROKE // 4]), int(words[state_layout.RETURNED // 4])
-        stack.exited = int(words[state_layout.EXITED // 4])
-        stack.entries = [
-            (kind, pc, mask) for pc, mask, kind in self.entries(k)[: int(words[state_layout.DEPTH // 4])].tolist()
-        ]
+        for name in CONTROL:
+            setattr(stack, name, int(self.column(state_layout.WARP.at(name))[k]))
+        depth = int(self.column(state_layout.DEPTH)[k])
+        stack.entries = [(kind, pc, mask) for pc, mask, kind in self.entries(k)[:depth].tolist()]
 
     def from_stack(self, k: int, stack: Stack) -> None:
         """Copy lanes, address and divergence stack into the record of warp `k`."""
-        words = self.words[k]
-        for offset, value in (
-            (state_layout.ACTIVE, stack.active),
-            (state_layout.PC, stack.pc),
-            (state_layout.BROKE, stack.broke),
-            (state_layout.RETURNED, stack.returned),
-            (state_layout.EXITED, stack.exited),
-            (state_layout.DEPTH, len(stack.entries)),
-        ):
-            words[offset // 4] = value
+        for name in (*CONTROL, "depth"):
+            self.column(state_layout.WARP.at(name))[k] = getattr(stack, name)
         entries = self.entries(k)
         for n, e in enumerate(stack.entries):
             entries[n] = e.pc, e.mask, e.kind
@@ -162,8 +154,6 @@ def from_machine(machine: Machine, states: WarpStates, barriers: Array, turns: A
         states.from_stack(w.number, w.control)
         states.column(state_layout.STATUS)[w.number] = w.control.status
         states.column(state_layout.BARRIER)[w.number] = w.control.barrier
-        states.column(state_layout.LOCK)[w.number] = w.control.lock
-        states.column(state_layout.PENDING)[w.number] = w.control.pending
         states.column(state_layout.NUMBER)[w.number] = w.index
     states.count(state_layout.ISSUED)[:] = machine.state.issued
     for offset, counts in zip(state_layout.EVENTS, machine.state.events, strict=True):
@@ -210,8 +200,6 @@ def to_machine(states: WarpStates, barriers: Array, turns: Array, machine: Machi
 def _control_to_machine(states: WarpStates, w: Warp) -> None:
     status, control = int(states.column(state_layout.STATUS)[w.number]), w.control
     states.to_stack(w.number, control)
-    control.lock = int(states.column(state_layout.LOCK)[w.number])
-    control.pending = int(states.column(state_layout.PENDING)[w.number])
     performed = status in (state_layout.SERVED, state_layout.JOINED) and control.choices.join == "before"
     if performed and w.block.launch.code.at(control.pc).join:
         # The token is off already: put it back for the machine, which takes it off again.
