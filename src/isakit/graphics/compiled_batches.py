@@ -14,7 +14,7 @@ from isakit.engine.llvm.array_tracer import LANES as GROUP
 from isakit.engine.llvm.builder import I8, I32, I64, PTR, IrFunction, vector
 from isakit.graphics.compiled_quads import JOB, CompiledFunction, JobSlots, QuadFunction, function_of
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.emit import scheduler_ir
+from isakit.machine.tesla.rules.blocks import Begin
 
 ADDRESSES = (
     "covered", "context", "enter", "states", "headers", "outputs", "inputs", "inputs_job", "merger", "merger_job",
@@ -81,7 +81,7 @@ class _Batches(QuadFunction):
         with _repeated(b, warp, warps, "ready") as w:
             self._make_ready(b, p, n, w, start, count)
         enter = IrFunction(p["enter"].text, I32, (PTR, I64, I64, I32))
-        b.call(enter, p["context"], 0, 0, scheduler_ir.TURNS)
+        b.call(enter, p["context"], 0, 0, Begin.TURNS)
         for variable in (running, *of_batch.values()):
             b.store(I64(0), variable)
         with _repeated(b, warp, warps, "look") as w:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from isakit.engine.llvm.builder import (
     I1,
@@ -103,6 +104,11 @@ class InlineSite:
     variable: Callable[[IrType], Ref]
     symbol: Callable[[RoutineCode], str]
     specials: SpecialCalls = field(default_factory=dict[Callee, Special])
+
+
+def unasked(*_: object) -> NoReturn:
+    """Refuse to be asked for what `function` has of its own."""
+    raise AssertionError("a function of its own asks nothing of its surroundings")
 
 
 class Lowering:
@@ -442,4 +448,5 @@ __all__ = [
     "expression",
     "function",
     "function_named",
+    "unasked",
 ]

@@ -6,8 +6,6 @@ so most external functions of the rules do nothing here.
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from isakit.engine.llvm import Builder, LlvmModule, Ref
 from isakit.engine.llvm.builder import I1, I32, I64, IrType, pointer
 from isakit.engine.llvm.routine_ir import (
@@ -17,6 +15,7 @@ from isakit.engine.llvm.routine_ir import (
     RecordStorage,
     SpecialCalls,
     function,
+    unasked,
 )
 from isakit.machine.vuc.rules import cycle, specials, writes
 from isakit.machine.vuc.rules.state import CoreRecord, QueueEntry
@@ -90,7 +89,7 @@ class Functions:
 
     def symbol(self, code: RoutineCode) -> str:
         """Return the name of the function of a shared rule."""
-        around = InlineSite(_fails, _fails, self.symbol, SPECIALS)
+        around = InlineSite(unasked, unasked, self.symbol, SPECIALS)
         key = "rule", code.routine.name, code.key
         return self.module.function(key, lambda name: function(self.module, code, name, around))
 
@@ -107,10 +106,6 @@ class Functions:
             return variables.alloca(type, f"%v{len(variables.lines)}")
 
         return InlineSite(raising, variable, self.symbol, SPECIALS)
-
-
-def _fails(*_: object) -> NoReturn:
-    raise AssertionError("a function of its own asks nothing of its surroundings")
 
 
 def core_at(state: Ref) -> RecordStorage:

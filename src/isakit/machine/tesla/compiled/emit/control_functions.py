@@ -1,7 +1,7 @@
-"""The routines that compiled code calls, as functions: counting stack entries, barriers, locks.
+"""The routines that compiled code calls, as functions: counting stack entries, barriers, locks, the scheduler.
 
-They are compiled for the choices that affect them, together with the interpreter's loop and the scheduler, and found by
-name when a kernel is loaded.
+They are made for the choices that matter to them, together with the interpreter's loop, and found by name when a kernel
+is loaded. What routines leave to compiled code is here, too: calls by address, memory that is set.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import NoReturn
 
 from isakit.engine.llvm import Builder, Host, LlvmModule, Ref, remembered
-from isakit.engine.llvm.builder import I32, PTR, IrFunction, pointer
+from isakit.engine.llvm.builder import I32, I64, PTR, IrFunction, define, pointer
+from isakit.engine.llvm.environment import flushing
 from isakit.engine.llvm.fingerprint import fingerprint
 from isakit.engine.llvm.routine_ir import (
     CallArguments,
@@ -23,9 +23,10 @@ from isakit.engine.llvm.routine_ir import (
     emit,
     function,
     function_named,
+    unasked,
 )
 from isakit.machine.tesla.choices import Choices
-from isakit.machine.tesla.compiled.emit import scheduler_ir
+from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.rules import accesses, barriers, blocks, interpreter, locks, stack, turns
 from isakit.machine.tesla.rules.state import BlockState, WarpState, WarpStatus
 from isakit.sem.records import layout_of
@@ -42,6 +43,7 @@ INTERPRETER: tuple[AnyRoutine, ...] = (interpreter.interpret, interpreter.stop_h
 """Routines whose functions are found by address: in the context, in the records of instructions."""
 ALWAYS: tuple[AnyRoutine, ...] = (accesses.in_buffers,)
 """Routines that are the same for all choices: they are in the module of memory functions."""
+BLOCK = layout_of(BlockState)
 
 
 def code_of(routine: AnyRoutine, choices: Choices) -> RoutineCode:
@@ -82,24 +84,10 @@ def shared_function(code: RoutineCode, target: Host, choices: Choices) -> IrFunc
     return function_named("@" + symbol(code.routine.name, target, choices), code)
 
 
-def declared(module: LlvmModule, code: RoutineCode, target: Host, choices: Choices) -> str:
-    """Declare a shared routine in the module of a kernel; returns the name of its function."""
-    return module.external(shared_function(code, target, choices)).name
-
-
-def surroundings(target: Host, choices: Choices, specials: SpecialCalls | None = None) -> InlineSite:
-    """Return the inline site for functions in the module that has all of them."""
-
-    def nothing(*_: object) -> NoReturn:
-        raise AssertionError("a function of its own asks nothing of its surroundings")
-
-    return InlineSite(nothing, nothing, lambda c: "@" + symbol(c.routine.name, target, choices), specials or {})
-
-
 def _run_warp(low: Lowering, args: CallArguments) -> Ref:
     """Call the warp function that the context holds."""
     b, block, w = low.body, args.record(0), args.record(1)
-    f = b.load(PTR, block.pointer(b, layout_of(BlockState)["run_warp"]))
+    f = b.load(PTR, block.pointer(b, BLOCK["run_warp"]))
     return b.call(IrFunction(f.text, I32, (PTR, PTR)), block.address, w.address)
 
 
@@ -121,6 +109,50 @@ def _size_at(low: Lowering, args: CallArguments) -> Ref:
     return emit(low.body, low.around, interpreter.size_at, given)
 
 
+def _field(b: Builder, block: RecordStorage, name: str) -> Ref:
+    """Load a field of the context: a number or an address."""
+    f = BLOCK[name]
+    return b.load(PTR if f.many is not None else I64, block.pointer(b, f))
+
+
+def _clear_shared(low: Lowering, args: CallArguments) -> None:
+    b, block = low.body, args.record(0)
+    shared = _field(b, block, "shared")
+    b.clear_bytes(shared, _field(b, block, "shared_limit"))
+    b.copy_bytes(shared, _field(b, block, "header"), _field(b, block, "header_bytes"))
+
+
+def _clear_local(low: Lowering, args: CallArguments) -> None:
+    b, block = low.body, args.record(0)
+    threads = b.mul(_field(b, block, "block_warps"), 32)
+    b.clear_bytes(_field(b, block, "local"), b.mul(threads, _field(b, block, "local_limit")))
+
+
+def _clear_warp(low: Lowering, args: CallArguments) -> None:
+    b, block, w = low.body, args.record(0), args.record(1).address
+    nbytes = _field(b, block, "register_bytes")
+    b.clear_bytes(w, I64(state_layout.CONDITIONS), align=64)
+    with b.unless(b.eq(nbytes, 0), "some"):
+        b.clear_bytes(w, I64(state_layout.STACK))
+        b.clear_bytes(b.offset(w, state_layout.REGISTERS), nbytes)
+
+
+def _set_thread_numbers(low: Lowering, args: CallArguments) -> None:
+    b, block, w = low.body, args.record(0), args.record(1).address
+    start = b.mul(args.number(2), 128)
+    given = b.offset(_field(b, block, "first_registers"), start)
+    b.copy_bytes(b.offset(w, state_layout.register(0)), given, I64(128))
+
+
+def _set_physical_numbers(low: Lowering, args: CallArguments) -> None:
+    b, block = low.body, args.record(0)
+    place = b.urem(args.number(1), _field(b, block, "physid_period"))
+    threads = b.mul(_field(b, block, "block_warps"), 32)
+    words = b.mul(place, threads)
+    here = b.element(I32, _field(b, block, "physid_all"), words)
+    b.store(here, block.pointer(b, BLOCK["physid"]))
+
+
 def _stopped(b: Builder) -> None:
     """Stop the warp if a rule of the stack raises."""
     stopped = I32(int(WarpStatus.STOPPED))
@@ -128,16 +160,33 @@ def _stopped(b: Builder) -> None:
     b.ret(stopped)
 
 
+_SPECIALS: SpecialCalls = {
+    turns.run_warp: _run_warp,
+    interpreter.execute: _execute,
+    interpreter.number_of: _number_of,
+    stack.size_at: _size_at,
+    blocks.clear_shared: _clear_shared,
+    blocks.clear_local: _clear_local,
+    blocks.clear_warp: _clear_warp,
+    blocks.set_thread_numbers: _set_thread_numbers,
+    blocks.set_physical_numbers: _set_physical_numbers,
+}
+"""Calls in the rules that compiled code implements itself."""
+
+
 def add_functions(module: LlvmModule, target: Host, choices: Choices, routines: Iterable[AnyRoutine] = SHARED) -> None:
     """Add the functions of the control rules to a module."""
-    specials = {
-        turns.run_warp: _run_warp,
-        interpreter.execute: _execute,
-        interpreter.number_of: _number_of,
-        stack.size_at: _size_at,
-        **scheduler_ir.SPECIALS,
-    }
-    around = surroundings(target, choices, specials)
+    around = InlineSite(unasked, unasked, lambda c: "@" + symbol(c.routine.name, target, choices), _SPECIALS)
     for r in routines:
         refuse = _stopped if r is interpreter.interpret else None
         module.add(function(module, code_of(r, choices), "@" + symbol(r.name, target, choices), around, refuse))
+
+
+def entry(module: LlvmModule, target: Host, run_blocks: str) -> str:
+    """Emit `i32 @enter(ctx, first, last, begin)`: `run_blocks` in the floating-point environment the code needs."""
+    inner = IrFunction(run_blocks, I32, (PTR, I64, I64, I32))
+    if target.embedded:
+        return flushing(module, "@enter", inner)
+    b, given = Builder(module), [Ref(f"%a{k}", t) for k, t in enumerate(inner.parameters)]
+    b.ret(b.call(inner, *given))
+    return define("@enter", I32, given, b.lines)

@@ -22,7 +22,7 @@ from isakit.machine.tesla.analysis.lane_steps import KnownSteps, LaneSteps, has_
 from isakit.machine.tesla.analysis.racing_accesses import NOT_SEEN, WarpOrder
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.emit.control_functions import declared
+from isakit.machine.tesla.compiled.emit.control_functions import shared_function
 from isakit.machine.tesla.compiled.emit.memory_ir import declared_in
 from isakit.machine.tesla.compiled.state_layout import ALL, CONTEXT, SLOT, STATE, TRUE, V1, V32
 from isakit.machine.tesla.launch import Launch
@@ -231,7 +231,7 @@ class FunctionCode:
     # --- functions all kernels share ------------------------------------------------------------------------
     def routine_symbol(self, code: RoutineCode) -> str:
         """Declare the function of a shared routine and return its name."""
-        return declared(self.module, code, self.host, self.choices)
+        return self.module.external(shared_function(code, self.host, self.choices)).name
 
     def lock_words(self, low: ValueLowering, address: Ref) -> Ref:
         """Return the words of s[] that the lanes lock, counted from 1."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from isakit.engine.llvm import Ref, ValueLowering
 from isakit.engine.llvm.builder import I1, I32, MOSTLY, integer, vector
 from isakit.machine.tesla.analysis.control_flow import Step
-from isakit.machine.tesla.compiled.emit.access_placement import LaneOffsets
 from isakit.machine.tesla.compiled.emit.lane_vectors import all_equal, multiples
 from isakit.machine.tesla.compiled.emit.memory_windows import HALF, halves_joined, load_from_windows
 from isakit.machine.tesla.compiled.emit.own_access import OwnAccess
+from isakit.machine.tesla.compiled.emit.placed_access import LaneOffsets
 from isakit.machine.tesla.compiled.state_layout import TRUE, V32
 
 LOADED_AT_ONCE, STORED_AT_ONCE = (0, -4, 8), (0, -4)

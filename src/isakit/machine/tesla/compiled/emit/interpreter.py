@@ -34,8 +34,14 @@ from isakit.engine.protocol import Array
 from isakit.machine.tesla.analysis.control_flow import Flow, NotCompiled, Step
 from isakit.machine.tesla.choices import Choices
 from isakit.machine.tesla.compiled.emit import interpreter_handlers as handlers
-from isakit.machine.tesla.compiled.emit import scheduler_ir
-from isakit.machine.tesla.compiled.emit.control_functions import INTERPRETER, SHARED, add_functions, control_key, symbol
+from isakit.machine.tesla.compiled.emit.control_functions import (
+    INTERPRETER,
+    SHARED,
+    add_functions,
+    control_key,
+    entry,
+    symbol,
+)
 from isakit.machine.tesla.compiled.emit.control_functions import names as control_names
 from isakit.machine.tesla.compiled.emit.interpreter_handlers import HandlerCode, RecordSlots
 from isakit.machine.tesla.compiled.emit.memory_ir import add_support, kernel_module, names
@@ -61,8 +67,8 @@ def _control_module(target: Host, choices: Choices) -> str:
     module = LlvmModule(32)
     HandlerCode(module, target, Step(Op(0, 0), 0, None), choices).joining("join")
     add_functions(module, target, choices, (*SHARED, *INTERPRETER))
-    entry = scheduler_ir.entry(module, target, "@" + symbol(blocks.run_blocks.name, target, choices))
-    return str(module) + entry + METADATA
+    enter = entry(module, target, "@" + symbol(blocks.run_blocks.name, target, choices))
+    return str(module) + enter + METADATA
 
 
 INDEX = ".index"

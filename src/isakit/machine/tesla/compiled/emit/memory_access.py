@@ -1,4 +1,4 @@
-"""Loads, stores and atomics of compiled code: every access is checked before it is made, see `access_placement`."""
+"""Loads, stores and atomics of compiled code: every access is checked before it is made, see `placed_access`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from isakit.engine.llvm import Ref, ValueLowering
 from isakit.engine.llvm.builder import I32, I64, PTR, integer
 from isakit.machine.tesla.analysis.control_flow import NotCompiled, Step
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.emit.access_placement import LaneOffsets
 from isakit.machine.tesla.compiled.emit.global_rows import GlobalRows
 from isakit.machine.tesla.compiled.emit.memory_atomics import (
     NEUTRAL,
@@ -20,6 +19,7 @@ from isakit.machine.tesla.compiled.emit.memory_atomics import (
     in_a_row,
     in_one_word,
 )
+from isakit.machine.tesla.compiled.emit.placed_access import LaneOffsets
 from isakit.machine.tesla.compiled.state_layout import ALL, TRUE, V32
 from isakit.sem.trace import Effect
 

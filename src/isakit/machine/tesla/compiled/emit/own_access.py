@@ -11,13 +11,13 @@ from isakit.machine.tesla.analysis.control_flow import Step
 from isakit.machine.tesla.compiled.emit.lane_vectors import WORDS, all_equal
 from isakit.machine.tesla.compiled.emit.memory_ir import nothing
 from isakit.machine.tesla.compiled.emit.memory_windows import HALF, half_of, halves_joined, load_from_windows
-from isakit.machine.tesla.compiled.emit.placed_access import OffsetAccess
+from isakit.machine.tesla.compiled.emit.placed_access import PlacedAccess
 from isakit.machine.tesla.compiled.state_layout import TRUE, V32
 from isakit.machine.tesla.rules import accesses
 from isakit.sem.value import Value
 
 
-class OwnAccess(OffsetAccess):
+class OwnAccess(PlacedAccess):
     """Accesses relative to address registers, by the known properties of these (`LaneCode.tag`)."""
 
     def ahead(self, steps: Sequence[Step]) -> set[int]:

@@ -17,7 +17,6 @@ from isakit.engine.protocol import Array
 from isakit.machine.interrupts import deferred, submitted, wait_stoppable
 from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, Executable
 from isakit.machine.tesla.compiled.launch.host_assist import go_on, interruptible
 from isakit.machine.tesla.compiled.launch.resident_blocks import ALONE, ResidentBlocks
@@ -34,6 +33,8 @@ from isakit.machine.tesla.compiled.launch.worker_context import (
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.launch import HEADER_BYTES, Launch, Stats, physical_ids
 from isakit.machine.tesla.machine import Machine
+from isakit.machine.tesla.rules.blocks import Begin
+from isakit.machine.tesla.rules.turns import Ended
 
 CHUNKS_PER_THREAD = 8
 WATCHED_CHUNKS = 200
@@ -137,7 +138,7 @@ class CompiledLaunch:
         block, why = code >> 8, code & 0xFF
         self._count_work(worker)
         todo = [(block + 1, self.launch.blocks)]
-        if why == scheduler_ir.HALTED and self._halted(worker) == state_layout.INTERRUPTED:
+        if why == Ended.HALTED and self._halted(worker) == state_layout.INTERRUPTED:
             # By now it was the bound that held it up: nothing says that it waits for another block.
             turns = self.kernel.patience // self.kernel.turn
             todo = self._resident([self.adopt(block, worker)], todo, turns)
@@ -241,9 +242,9 @@ class CompiledLaunch:
         while first < last and not self.stop[0]:
             how, started = self.kernel.choose_executable(), time.thread_time()
             worker.bind_executable(how, self.kernel.patience)
-            code = how.run(worker.context.address, first, last, scheduler_ir.NEW)
+            code = how.run(worker.context.address, first, last, Begin.NEW)
             self.kernel.count_run_time(how, time.thread_time() - started)
-            if code & 0xFF == scheduler_ir.DONE:
+            if code & 0xFF == Ended.DONE:
                 return None
             block = code >> 8
             try:
@@ -270,7 +271,7 @@ class CompiledLaunch:
     def _hand_over(self, block: int, why: int, worker: Worker) -> None:
         """Finish a stopped block on the reference machine, which raises its fault, or on the interpreter in turns."""
         machine = self.adopt(block, worker)
-        interrupted = why == scheduler_ir.HALTED and self._halted(worker) == state_layout.INTERRUPTED
+        interrupted = why == Ended.HALTED and self._halted(worker) == state_layout.INTERRUPTED
         if interrupted and self.stop[0] and not self.waits:
             self._count(machine)
             return
@@ -282,7 +283,7 @@ class CompiledLaunch:
                 self.context.set_budget(left)
             return
         before = machine.stats.warp_instructions
-        asks = why == scheduler_ir.HALTED and self._halted(worker) == state_layout.SERVED
+        asks = why == Ended.HALTED and self._halted(worker) == state_layout.SERVED
         try:
             # It may wait for another warp, or it goes on with the host's help.
             if (interrupted or asks) and (left is None or left > self.reserve):

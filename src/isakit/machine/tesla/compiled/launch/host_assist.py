@@ -23,7 +23,6 @@ from isakit.machine.interrupts import deferred, wait_stoppable
 from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.address_spaces import OwnSpace
 from isakit.machine.tesla.compiled import state_layout
-from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, Executable, kernel_of
 from isakit.machine.tesla.compiled.launch.warp_handover import (
     BlockOfRecords,
@@ -36,6 +35,7 @@ from isakit.machine.tesla.compiled.launch.worker_context import Bound, WorkerCon
 from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.gang_state import State
 from isakit.machine.tesla.machine import Machine, executing_lanes, has_effect
+from isakit.machine.tesla.rules.blocks import Begin
 from isakit.machine.tesla.stack import Kind, Stack, rules_of
 
 T = TypeVar("T")
@@ -128,7 +128,7 @@ class ServedWarps:
         turn, spun = self.turns[block].tolist()
         set_slot("turn", turn)
         set_slot("spun", spun)
-        how.run(self.context.address, 0, 0, scheduler_ir.TURNS)
+        how.run(self.context.address, 0, 0, Begin.TURNS)
         self.turns[block] = self.context.get_slot("turn"), self.context.get_slot("spun")
 
     # --- one instruction ------------------------------------------------------------------------------------

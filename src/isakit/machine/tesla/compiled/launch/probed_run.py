@@ -23,7 +23,6 @@ from isakit.engine.llvm.builder import I1, I32, I64, PTR, IrFunction, array, def
 from isakit.engine.protocol import Array
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.emit import interpreter_handlers as handlers
-from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.launch.compiled_kernels import Executable, kernel_of
 from isakit.machine.tesla.compiled.launch.compiled_launch import CompiledLaunch, acquire_worker, release_worker
 from isakit.machine.tesla.compiled.launch.host_assist import ServedWarps, interruptible
@@ -31,6 +30,8 @@ from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, from_
 from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED, Slots, address_of
 from isakit.machine.tesla.compiled.state_layout import CONTEXT, SLOT, STATE
 from isakit.machine.tesla.machine import Machine
+from isakit.machine.tesla.rules.blocks import Begin
+from isakit.machine.tesla.rules.turns import Ended
 
 RECORD, FIRST, BODY = handlers.RECORD, handlers.FIRST, handlers.BODY
 _PAIRS = (("full", FIRST), ("some", FIRST + 8), ("body_full", BODY), ("body_some", BODY + 8))
@@ -357,10 +358,10 @@ class ProbedRun:
         how = self.kernel.choose_executable()
         worker.bind_executable(how, UNLIMITED)
         self._begin(worker.context, left, until)
-        code = how.run(worker.context.address, first, end, scheduler_ir.NEW)
+        code = how.run(worker.context.address, first, end, Begin.NEW)
         why, block = code & 0xFF, code >> 8
         stopped, who = int(self.stop[0]), self._memory.get("who")
-        done = why == scheduler_ir.DONE
+        done = why == Ended.DONE
         if done:
             block = end - 1
         context = worker.context
@@ -377,7 +378,7 @@ class ProbedRun:
         self.current = machine.blocks[0].turn
         if done or (served and self.position < until):
             return None  # the block goes on with the host's help
-        return "stuck" if why == scheduler_ir.DEADLOCK else self._why(who, stopped, until)
+        return "stuck" if why == Ended.DEADLOCK else self._why(who, stopped, until)
 
 
 class _Served(ServedWarps):

@@ -9,11 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from isakit.machine.tesla.compiled.emit import scheduler_ir
 from isakit.machine.tesla.compiled.launch.compiled_launch import CompiledLaunch, Worker
 from isakit.machine.tesla.compiled.launch.worker_context import UNLIMITED
 from isakit.machine.tesla.device_memory import DeviceMemory
 from isakit.machine.tesla.launch import Launch, Stats
+from isakit.machine.tesla.rules.blocks import Begin
+from isakit.machine.tesla.rules.turns import Ended
 
 SMALL = 1 << 14
 """Warp instructions of a launch that counts as small if there are several threads."""
@@ -67,9 +68,9 @@ class RepeatedLaunch:
         context.set_slot("thread_count", 0)
         context.set_slot("warp_count", 0)
         began = time.thread_time()
-        code = how.run(context.address, 0, launch.blocks, scheduler_ir.NEW)
+        code = how.run(context.address, 0, launch.blocks, Begin.NEW)
         run.kernel.count_run_time(how, time.thread_time() - began)
-        if code & 0xFF == scheduler_ir.DONE:
+        if code & 0xFF == Ended.DONE:
             run.stats.instructions, run.stats.warp_instructions = (
                 context.get_slot("thread_count"),
                 context.get_slot("warp_count"),
