@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from isakit.analysis.control_flow import ControlFlow, EdgeKind
-from isakit.analysis.dominators import depth_of, loops
+from isakit.analysis.dominators import loop_depths
 from isakit.analysis.liveness import liveness
 from isakit.codec import Instruction
 
@@ -66,9 +66,7 @@ class BlockHeadings:
 
     def __init__(self, flow: ControlFlow) -> None:
         self._lines: dict[int, tuple[str, ...]] = {}
-        depth: dict[int, int] = {}
-        for f in flow.functions:
-            depth |= depth_of(loops(flow, f))
+        depth = loop_depths(flow)
         entries = {f.entry: f.number for f in flow.functions}
         for b in flow.blocks:
             facts: list[str] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
 from dataclasses import dataclass, field
 
 from isakit.analysis.control_flow import ControlFlow, FlowFunction
@@ -67,10 +67,7 @@ def loops(flow: ControlFlow, function: FlowFunction) -> list[Loop]:
     ]
 
 
-def depth_of(found: Iterable[Loop]) -> dict[int, int]:
+def loop_depths(flow: ControlFlow) -> dict[int, int]:
     """Return block -> in how many loops it is, for blocks in loops."""
-    out: dict[int, int] = {}
-    for loop in found:
-        for n in loop.blocks:
-            out[n] = out.get(n, 0) + 1
-    return out
+    inside = (n for f in flow.functions for loop in loops(flow, f) for n in loop.blocks)
+    return dict(Counter(inside))

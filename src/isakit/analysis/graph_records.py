@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from isakit.analysis.control_flow import CodeBlock, ControlFlow, Edge, FlowFunction
+from isakit.analysis.dominators import Loop, dominators, loops, post_dominators
 from isakit.analysis.notes import Notes, NotesRecord
 from isakit.results import OMITTED, Omitted, record
 
@@ -20,16 +21,6 @@ class BlockRecord:
 
 
 @record
-class LoopRecord:
-    """A natural loop: its head, all its blocks, the head of the loop around it, and the blocks it leaves to."""
-
-    head: int
-    blocks: list[int]
-    parent: int | None
-    exits: list[int]
-
-
-@record
 class FunctionRecord:
     """A function; dominators, post-dominators (by block) and loops where they were asked for."""
 
@@ -38,7 +29,7 @@ class FunctionRecord:
     calls: list[int]
     dominators: dict[str, int | None] | Omitted = OMITTED
     post_dominators: dict[str, int | None] | Omitted = OMITTED
-    loops: list[LoopRecord] | Omitted = OMITTED
+    loops: list[Loop] | Omitted = OMITTED
 
 
 @record
@@ -66,15 +57,13 @@ def _function(f: FlowFunction) -> FunctionRecord:
 
 
 def _structured(flow: ControlFlow, f: FlowFunction) -> FunctionRecord:
-    from isakit.analysis import dominators, loops, post_dominators
-
     return FunctionRecord(
         f.entry,
         f.blocks,
         sorted(f.calls),
         {str(k): v for k, v in sorted(dominators(flow, f).items())},
         {str(k): v for k, v in sorted(post_dominators(flow, f).items())},
-        [LoopRecord(x.head, list(x.blocks), x.parent, list(x.exits)) for x in loops(flow, f)],
+        loops(flow, f),
     )
 
 

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 
 from isakit.analysis.control_flow import CodeBlock, ControlFlow, EdgeKind
-from isakit.analysis.dominators import depth_of, loops
+from isakit.analysis.dominators import loop_depths
 from isakit.codec import Instruction
 from isakit.errors import IsakitError
 
@@ -29,7 +29,7 @@ Note = Callable[[Instruction], Sequence[str]]
 
 def text(flow: ControlFlow, note: Note | None = None) -> str:
     """Return the graph as text: every block with its instructions, predecessors and successors."""
-    depth = _depths(flow)
+    depth = loop_depths(flow)
     out: list[str] = []
     for b in flow.blocks:
         facts = [f"loop depth {depth[b.number]}"] if b.number in depth else []
@@ -92,13 +92,6 @@ def svg(flow: ControlFlow, name: str = "program", note: Note | None = None) -> s
 
 def _told(kind: EdgeKind) -> str:
     return "" if kind is EdgeKind.NEXT else f" ({kind.value})"
-
-
-def _depths(flow: ControlFlow) -> dict[int, int]:
-    out: dict[int, int] = {}
-    for f in flow.functions:
-        out |= depth_of(loops(flow, f))
-    return out
 
 
 def _fill(block: CodeBlock) -> str:

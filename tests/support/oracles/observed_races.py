@@ -99,7 +99,7 @@ def overlooked(run: Run) -> list[str]:
     races = {(found[k].pc, found[n].pc) for k, others in enumerate(analysis.conflicts) for n in others}
     out = {f"{a:#x} and {b:#x} race" for a, b in _raced(seen) - races}
     meetings = analysis.meetings()
-    for accesses in seen.values() if flow.has_barriers else ():
+    for accesses in seen.values() if "bar" in flow.controls else ():
         made: dict[int, str] = {}
         interval = 0
         for s in accesses:

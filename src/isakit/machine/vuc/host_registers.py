@@ -12,6 +12,7 @@ from collections.abc import Callable
 from isakit.machine.vuc.core_state import CoreState
 from isakit.machine.vuc.special_registers import H2V_BIT, SpecialRegisters, UnknownRegisterError
 from isakit.machine.vuc.vpring import RING_NAMES
+from isakit.sem.value import mask
 
 Getter = Callable[[], int]
 Setter = Callable[[int], None]
@@ -127,6 +128,15 @@ class HostRegisters:
         self._add(
             name, offset, lambda: getattr(owner, attribute) >> shift, lambda v: setattr(owner, attribute, v << shift)
         )
+
+    def _packed(self, name: str, offset: int, owner: object, *fields: tuple[str, int, int]) -> None:
+        """Add a register that is several attributes of a unit: each with its lowest bit and its number of bits."""
+
+        def put(value: int) -> None:
+            for attribute, low, width in fields:
+                setattr(owner, attribute, value >> low & mask(width))
+
+        self._add(name, offset, lambda: sum(getattr(owner, attribute) << low for attribute, low, _ in fields), put)
 
     # --- interrupts ---------------------------------------------------------------------------------------------------
     def raise_interrupt(self, name: str) -> None:
@@ -250,33 +260,14 @@ class HostRegisters:
 
     def _surfaces(self, source: int, output: int, where: str, shift: int) -> None:
         s, o = self.core.mvs_in, self.core.mvs_out
-
-        def in_parm(v: int) -> None:
-            s.width, s.progressive = v & 0xFF, v >> 8 & 1
-
-        def in_left(v: int) -> None:
-            s.left_x, s.left_y = v & 0xFF, v >> 8 & 0xFF
-
-        def in_pos(v: int) -> None:
-            s.pair, s.second_pass = v & 0xFFF, v >> 12 & 1
-
-        def out_parm(v: int) -> None:
-            o.width, o.mbaff, o.field = v & 0xFF, v >> 8 & 1, v >> 9 & 1
-
-        def out_left(v: int) -> None:
-            o.left_x, o.left_y = v & 0xFF, v >> 8 & 0xFF
-
-        def out_pos(v: int) -> None:
-            o.address, o.pass_odd = v & 0x1FFF, v >> 13 & 1
-
         self._field(f"MVSURF_IN_{where}", source, s, "offset", shift)
-        self._add("MVSURF_IN_PARM", source + 4, lambda: s.width | s.progressive << 8, in_parm)
-        self._add("MVSURF_IN_LEFT", source + 8, lambda: s.left_x | s.left_y << 8, in_left)
-        self._add("MVSURF_IN_POS", source + 12, lambda: s.pair | s.second_pass << 12, in_pos)
+        self._packed("MVSURF_IN_PARM", source + 4, s, ("width", 0, 8), ("progressive", 8, 1))
+        self._packed("MVSURF_IN_LEFT", source + 8, s, ("left_x", 0, 8), ("left_y", 8, 8))
+        self._packed("MVSURF_IN_POS", source + 12, s, ("pair", 0, 12), ("second_pass", 12, 1))
         self._field(f"MVSURF_OUT_{where}", output, o, "offset", shift)
-        self._add("MVSURF_OUT_PARM", output + 4, lambda: o.width | o.mbaff << 8 | o.field << 9, out_parm)
-        self._add("MVSURF_OUT_LEFT", output + 8, lambda: o.left_x | o.left_y << 8, out_left)
-        self._add("MVSURF_OUT_POS", output + 12, lambda: o.address | o.pass_odd << 13, out_pos)
+        self._packed("MVSURF_OUT_PARM", output + 4, o, ("width", 0, 8), ("mbaff", 8, 1), ("field", 9, 1))
+        self._packed("MVSURF_OUT_LEFT", output + 8, o, ("left_x", 0, 8), ("left_y", 8, 8))
+        self._packed("MVSURF_OUT_POS", output + 12, o, ("address", 0, 13), ("pass_odd", 13, 1))
 
     def _mbring(self, at: int, where: str, shift: int) -> None:
         ring = self.core.ring

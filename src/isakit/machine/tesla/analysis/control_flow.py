@@ -35,10 +35,11 @@ OUTPUTS = 128
 class Flow:
     """All instructions reachable from the entry, by address, and their successors.
 
-    `leaders` start a block; `resumable` are the addresses at which a warp may resume: pushed targets, the path not
-    taken of divergent branches, the instructions after barriers, calls and served instructions. `results` are registers
-    that are read when the program has ended. With indirect branches, which can go anywhere, it has all instructions of
-    the code, and their successors are unknown.
+    `leaders` start a block; `resumable` are the addresses a warp may be told to continue at: pushed targets, the way
+    not taken of divergent branches, what follows barriers, calls and served instructions. `controls` are the control
+    actions of the kernel, by name. `results` are registers that
+    are read when the program has ended. With indirect branches, which can go anywhere, it is all instructions of the
+    code, and nothing is known of what follows them.
     """
 
     def __init__(
@@ -49,12 +50,13 @@ class Flow:
         self.leaders: set[int] = {entry}
         self.resumable = set[int]()
         self._explore(entry)
-        if self.has_indirect:
+        if any(s.control == "bra_indirect" for s in self.steps.values()):
             pc = code.address
             while pc < code.end:
                 self._explore(pc)
                 pc = code.at(pc).following
         self.order = sorted(self.steps)
+        self.controls = {s.control for s in self.steps.values()}
         self.leaders &= self.steps.keys()
         self.resumable &= self.steps.keys()
 
@@ -237,11 +239,6 @@ class Flow:
         )
 
     @cached_property
-    def has_barriers(self) -> bool:
-        """True if warps may wait for others at barriers."""
-        return any(s.control == "bar" for s in self.steps.values())
-
-    @cached_property
     def reads_clock(self) -> bool:
         """True if the kernel can tell how many instructions it has executed."""
         return any(
@@ -250,16 +247,6 @@ class Flow:
             if s.trace is not None
             for n in meaning_of(s.trace).machine
         )
-
-    @cached_property
-    def has_quadon(self) -> bool:
-        """True if quads can be switched on as a whole."""
-        return any(s.control == "quadon" for s in self.steps.values())
-
-    @cached_property
-    def has_indirect(self) -> bool:
-        """True if there is an indirect branch."""
-        return any(s.control == "bra_indirect" for s in self.steps.values())
 
     def may_wait(self, step: Step, target: int) -> bool:
         """Return true if the loop that a backward jump closes may spin until another warp has written something."""
@@ -279,7 +266,7 @@ class Flow:
     @cached_property
     def has_loops(self) -> bool:
         """True if the kernel has a backward jump."""
-        return self.has_indirect or any(n <= s.pc for s in self.steps.values() for n in s.successors)
+        return "bra_indirect" in self.controls or any(n <= s.pc for s in self.steps.values() for n in s.successors)
 
     @cached_property
     def leaves(self) -> bool:

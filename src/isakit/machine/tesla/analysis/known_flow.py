@@ -44,10 +44,11 @@ class KnownFlow:
     @classmethod
     def of(cls, flow: Flow) -> KnownFlow:
         """Return the properties of a flow."""
+        controls = flow.controls
         return cls(
-            len(flow.steps), flow.accesses, tuple(sorted(flow.stored)), tuple(spin_loops(flow)), flow.has_barriers,
-            flow.has_indirect, flow.has_served, flow.needs_host, flow.samples, flow.has_atomics, flow.has_loops,
-            flow.reads_clock, flow.leaves,
+            len(flow.steps), flow.accesses, tuple(sorted(flow.stored)), tuple(spin_loops(flow)), "bar" in controls,
+            "bra_indirect" in controls, flow.has_served, flow.needs_host, flow.samples, flow.has_atomics,
+            flow.has_loops, flow.reads_clock, flow.leaves,
         )  # fmt: skip
 
 

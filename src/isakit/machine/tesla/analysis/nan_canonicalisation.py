@@ -45,7 +45,7 @@ class NanTracking:
         self.raw: set[tuple[int, RegisterKey]] = set()
         self.dirty: dict[int, set[RegisterKey]] = {pc: set() for pc in flow.order}
         possible = [s for s in flow.steps.values() if s.trace is not None and _raw_result(s.trace) is not None]
-        if not possible or flow.has_quads or flow.has_quadon:
+        if not possible or flow.has_quads or "quadon" in flow.controls:
             return
         self._graph = FlowGraph(
             [flow.entry, *flow.order], lambda pc: [n for n in flow.after(flow.steps[pc]) if n in flow.steps]

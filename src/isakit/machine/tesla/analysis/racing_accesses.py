@@ -217,7 +217,7 @@ class RacingAccesses:
         """Return for each address of an access the accesses that, if made in the same turn, end it before."""
         out: dict[int, set[int]] = {}
         waits = self._waiting_loads()
-        made = self._made_before() if self.flow.has_barriers else {}
+        made = self._made_before() if "bar" in self.flow.controls else {}
         for k, races in enumerate(self.conflicts):
             a = self.accesses[k]
             before = {self.accesses[n].pc for n in races if n != k or a.kind != "store"}

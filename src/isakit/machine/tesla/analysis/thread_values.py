@@ -118,7 +118,8 @@ class ThreadValues:
 
     def __init__(self, flow: Flow, block: tuple[int, int, int], literals: bytes = b"", header: bool = True) -> None:
         """Solve for `literals` in c1[]. `header`: no store changes the launch header, which the caller verifies."""
-        if flow.has_indirect or flow.has_quadon or (flow.choices.join, flow.choices.early_join) != ("before", "wait"):
+        meets = (flow.choices.join, flow.choices.early_join) == ("before", "wait")
+        if not meets or flow.controls & {"bra_indirect", "quadon"}:
             raise Unstructured("a program that is not followed")
         if flow.choices.call_limit_log != 15:
             raise Unstructured("calls that may fall through")

@@ -33,7 +33,7 @@ class WarpCode(InstructionCode):
 
     def __init__(self, flow: Flow, facts: LaunchFacts, host: Host) -> None:
         self._begin(kernel_module(host), host)
-        self.flow, self.facts, self.quads, self.choices = flow, facts, flow.has_quadon, facts.choices
+        self.flow, self.facts, self.quads, self.choices = flow, facts, "quadon" in flow.controls, facts.choices
         places = sorted(p for p in flow.places - {("a", 0)} if p[0] != "r" or p[1] < facts.registers)
         self.alike_places = frozenset(places)
         if host.embedded:
@@ -44,8 +44,8 @@ class WarpCode(InstructionCode):
         self.races = dict(facts.order.races)
         before = {pc for pc, bits in facts.order.races if bits >> 16}
         self._leaders, self._restarts = flow.leaders | before, flow.restarts | before
-        self._chained = not self._restarts and not flow.has_barriers
-        parked = flow.has_quads or flow.has_quadon
+        self._chained = not self._restarts and "bar" not in flow.controls
+        parked = flow.has_quads or self.quads
         self.saving = StateSaving(self, places, self.lazy, self.races, parked, self._chained)
         self.transfer = self._transfer = KernelTransfers(self, self.saving)
         self.values = MachineValues(self)

@@ -236,13 +236,6 @@ class CompiledKernel:
         return self._load(data)
 
 
-def supported(launch: Launch) -> str | None:
-    """Return the reason why the launch needs the reference engine, or None."""
-    if any(w.end > 1 << 32 for w in launch.windows.values()):
-        return "a window beyond the address space"
-    return None
-
-
 @lru_cache(maxsize=256)
 def _kernel(code: Code, entry: int, facts: LaunchFacts, target: Host, tier: str) -> CompiledKernel:
     return CompiledKernel(code, entry, facts, target, tier)
@@ -261,8 +254,7 @@ def kernel_of(
     launch: Launch, tier: str = "auto", portable: bool = False, results: frozenset[RegisterKey] = frozenset()
 ) -> CompiledKernel:
     """Return the kernel of a launch, cached; `results`: registers live on exit. Raises NotCompiled."""
-    reason = supported(launch)
-    if reason is not None:
-        raise NotCompiled(reason)
+    if any(w.end > 1 << 32 for w in launch.windows.values()):
+        raise NotCompiled("a window beyond the address space")
     with using_llvm:
         return _kernel(launch.code, launch.entry, LaunchFacts.of(launch, results), host(portable), tier)
