@@ -409,7 +409,7 @@ class Builder:
     # --- where to go ------------------------------------------------------------------------------------------------
     @property
     def is_open(self) -> bool:
-        """Whether the block being written has no end yet."""
+        """True if the block being written has no end yet."""
         return not self.lines or not self.lines[-1].startswith(_ENDS)
 
     def label(self, name: str) -> None:

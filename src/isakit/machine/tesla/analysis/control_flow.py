@@ -35,11 +35,10 @@ OUTPUTS = 128
 class Flow:
     """All instructions reachable from the entry, by address, and their successors.
 
-    `leaders` start a block; `resumable` are the addresses a warp may be told to continue at: pushed targets, the way
-    not taken of divergent branches, what follows barriers, calls and served instructions. `controls` are the control
-    actions of the kernel, by name. `results` are registers that
-    are read when the program has ended. With indirect branches, which can go anywhere, it is all instructions of the
-    code, and nothing is known of what follows them.
+    `leaders` start a block; `resumable` are the addresses at which a warp may resume: pushed targets, the path not
+    taken of divergent branches, the instructions after barriers, calls and served instructions. `controls` are the
+    names of the kernel's control actions. `results` are registers that are read when the program has ended. With
+    indirect branches, which can go anywhere, it has all instructions of the code, and their successors are unknown.
     """
 
     def __init__(

@@ -54,7 +54,7 @@ def state_bytes(registers: int) -> int:
 
 
 def register(n: int, file: str = "r") -> int:
-    """Return the offset of $rN or, in the file `a`, of $aN."""
+    """Return the offset in bytes of $rN or, in file `a`, of $aN."""
     return (REGISTERS if file == "r" else ADDRESSES) + 128 * n
 
 

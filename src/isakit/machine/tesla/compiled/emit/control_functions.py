@@ -1,7 +1,7 @@
 """The routines that compiled code calls, as functions: counting stack entries, barriers, locks, the scheduler.
 
-They are made for the choices that matter to them, together with the interpreter's loop, and found by name when a kernel
-is loaded. What routines leave to compiled code is here, too: calls by address, memory that is set.
+They are compiled for the choices that affect them, together with the interpreter's loop, and found by name when a
+kernel is loaded. So is what routines leave to compiled code: calls by address, operations on memory.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class LaneOffsets:
 
 
 class PlacedAccess:
-    """Accesses of one kernel at places that are known to be good."""
+    """Computes and checks the offsets of a kernel's accesses, and loads and stores there."""
 
     def __init__(self, code: FunctionCode) -> None:
         self.code = code
