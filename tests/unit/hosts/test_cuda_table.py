@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from isakit.errors import DefinitionError, IsakitError
 from isakit.hosts.cuda import handler_table, table
 from isakit.hosts.cuda.codes import CudaError, errors
 from isakit.hosts.cuda.device_facts import CARDS, attribute, card, properties
+from isakit.hosts.cuda.dispatch import packed
 from isakit.hosts.cuda.generate import PAGE, c_files, page
 from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.handlers import registered_handlers
@@ -38,11 +40,38 @@ def test_a_handler_with_other_parameters_is_refused_where_it_stands(monkeypatch:
     with pytest.raises(DefinitionError, match=r"table\.py, line \d+: the handler of cudaSetDeviceFlags takes .* flags"):
         handler("cudaSetDeviceFlags")(wrong)
 
+    def exchanged(session, value, limit):
+        """The names of the table in another order."""
+
+    with pytest.raises(DefinitionError, match="and limit, value, in this order, not value, limit"):
+        handler("cudaDeviceSetLimit")(exchanged)
+
+
+@pytest.mark.parametrize(
+    ("result", "says"),
+    [
+        (None, "returns 0 results, not least, greatest"),
+        (1, "returns 1 results"),
+        ((1, 2, 3), "returns 3"),
+        ((0, 2.5), "float"),
+        ((0, "x"), "str"),
+    ],
+)
+def test_results_that_are_not_those_of_the_table_are_refused(result: object, says: str) -> None:
+    with pytest.raises((DefinitionError, TypeError), match=says):
+        packed(table.functions()["cudaDeviceGetStreamPriorityRange"], result)
+
+
+def test_a_result_is_packed_as_its_type_says() -> None:
+    assert packed(table.functions()["cudaEventElapsedTime"], 2) == struct.pack("<f4x", 2.0)
+    assert packed(table.functions()["cudaGetDevice"], -1) == b"\xff" * 8
+    assert packed(table.functions()["cudaSetDevice"], None) == b""
+
 
 def test_the_reference_page_is_what_the_table_says() -> None:
     if not PAGE.parent.is_dir():
         pytest.skip("no docs beside the package")
-    assert PAGE.read_text("utf-8") == page()
+    assert PAGE.read_text("utf-8") == page(), "python -m isakit.hosts.cuda.generate --docs writes it"
 
 
 def test_every_exported_function_is_defined_once_in_c() -> None:
@@ -139,18 +168,22 @@ def test_error_codes_are_those_of_each_interface() -> None:
         "push 2.0 f()",
         "call 2.0 f(block a)",
         "local 2.0 f",
+        "call cudaSetDevice(int device)",
+        "wire 2.0 sync()",
+        "call 2.0 f(int first, out int out)",
+        "call 2.0 f(int first, int first)",
     ],
 )
 def test_a_wrong_line_of_the_table_is_an_error(line: str) -> None:
-    with pytest.raises(DefinitionError):
-        table._line(line, "runtime", "x")
+    with pytest.raises(DefinitionError, match=r"^runtime\.txt, line 3: "):
+        table._line(line, "runtime", "x", "runtime.txt, line 3")
 
 
 def test_a_mark_that_says_nothing_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in table.INTERFACES:
         (tmp_path / f"{name}.txt").write_text("call 2.0 cuInit(uint flags) | after falt\n" if name == "driver" else "")
     monkeypatch.setattr(table, "API", tmp_path)
-    with pytest.raises(DefinitionError, match="marks are after fault, without device"):
+    with pytest.raises(DefinitionError, match=r"driver\.txt, line 1: marks are after fault, without device"):
         table.functions.__wrapped__()
 
 

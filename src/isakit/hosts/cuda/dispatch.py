@@ -5,9 +5,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from functools import cache, partial
+from operator import index
 from typing import Any, cast
 
-from isakit.errors import described_bug
+from isakit.errors import DefinitionError, described_bug
 from isakit.float_bits import float_of_bits
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.handler_table import Handler, ProtocolError, signed_int
@@ -67,24 +68,27 @@ def _results(number: int) -> list[ApiParameter]:
 
 
 def packed(f: ApiFunction, result: object) -> bytes:
-    """Return the result of a handler as the body of an answer: numbers in the order of the table, then blocks."""
+    """Return the result of a handler as the body of an answer: numbers in the order of the table, then blocks.
+
+    Raises DefinitionError for another number of results than the table has, TypeError for one of another type.
+    """
     values: tuple[Any, ...] = ()
     if isinstance(result, tuple):
         values = cast(tuple[Any, ...], result)
     elif result is not None:
         values = (result,)
     outs = _results(f.number)
-    if not outs and not values:
-        return b""
     numbers: list[bytes] = []
     blocks: list[bytes] = []
+    if len(values) != len(outs):
+        raise DefinitionError(f"its handler returns {len(values)} results, not {', '.join(p.name for p in outs)}")
     for p, value in zip(outs, values, strict=True):
         if p.variable:
             blocks.append(bytes(value))
-        elif isinstance(value, float):
+        elif p.type == "float":
             numbers.append(struct.pack("<f4x", value))
         else:
-            numbers.append((int(value) & (1 << 64) - 1).to_bytes(8, "little"))
+            numbers.append((index(value) & (1 << 64) - 1).to_bytes(8, "little"))
     return b"".join(numbers + blocks)
 
 

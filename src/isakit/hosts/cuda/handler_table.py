@@ -33,10 +33,14 @@ def calling(number: int) -> ApiFunction:
 
 
 def handler(*names: str) -> Callable[[T], T]:
-    """Register a function as the handler of these messages. It takes the session and the parameters of the table.
+    """Register a function as the handler of these messages.
+
+    It takes the session and the parameters of the table: `int` as a signed number, `float` and `double` as float,
+    `string` as str, `bytes` and blocks as bytes, all others as unsigned numbers. It returns the results in the order of
+    the table, several as a tuple.
 
     Raises DefinitionError for a name that is not a message of the table, or has a handler already, and for a function
-    with other parameters.
+    with other parameters, or with those of the table in another order.
     """
 
     def register(function: T) -> T:
@@ -47,13 +51,12 @@ def handler(*names: str) -> Callable[[T], T]:
             if name in _handlers:
                 raise DefinitionError(f"{name} has two handlers")
             code, sent = function.__code__, [p.name for p in (*found.sent, *filter(None, [found.tail]))]
-            fits = (
-                code.co_argcount <= 1 + len(sent) if code.co_flags & CO_VARARGS else code.co_argcount == 1 + len(sent)
-            )
-            if not fits:
+            given = code.co_varnames[1 : code.co_argcount]
+            fits = len(given) <= len(sent) if code.co_flags & CO_VARARGS else len(given) == len(sent)
+            if not fits or any(there != own and own in sent for there, own in zip(sent, given, strict=False)):
                 raise DefinitionError(
                     f"{code.co_filename}, line {code.co_firstlineno}: the handler of {name} takes the session and "
-                    f"{', '.join(sent) or 'nothing else'}; it has {code.co_argcount} parameters"
+                    f"{', '.join(sent) or 'nothing else'}, in this order, not {', '.join(given) or 'nothing else'}"
                 )
             _handlers[name] = function
         return function
@@ -65,5 +68,5 @@ def registered_handlers() -> Mapping[str, Handler]:
     """Return the registered handlers by the name of their message. Raises DefinitionError where one is missing."""
     wanted = {f.name for f in functions().values() if f.kind in ("call", "wire")}
     if missing := wanted - _handlers.keys():
-        raise DefinitionError(f"no handler for {', '.join(sorted(missing))}")
+        raise DefinitionError(f"no handler for {', '.join(sorted(missing))}: see hosts/cuda/handlers")
     return _handlers

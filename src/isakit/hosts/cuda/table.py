@@ -85,6 +85,8 @@ _LINE = re.compile(
 )
 _LOCAL = re.compile(r"(?P<prototype>.*?\b(?P<name>\w+)\(.*\))(?:\s+--\s+(?P<note>.*))?")
 _LETTERS = re.compile(r"<([A-Za-z,]+)>")
+_NAMES_IN_C = frozenset(("in", "out", "back", "request", "status", "told", "default", "register", "auto"))
+"""Names of variables of the functions that are generated, and words of C that parameters could be called."""
 _PARAMETER = re.compile(r"(?:(in|out|opt)\s+)?(\w+)\s+(\w+)(?:\[(\d+)\])?")
 
 
@@ -152,13 +154,17 @@ def _parameters(text: str, where: str, way: str = "in") -> tuple[ApiParameter, .
     for piece in filter(None, (p.strip() for p in text.split(","))):
         m = _PARAMETER.fullmatch(piece)
         if m is None or m[2] not in (*SCALARS, *VARIABLE, *OF_BLAS) or (m[2] == "block") != bool(m[4]):
-            raise DefinitionError(f"{where}: no parameter {piece!r}")
+            raise DefinitionError(
+                f"{where}: {piece!r} is not `[in|out|opt] TYPE name`, where TYPE is one of "
+                f"{', '.join((*SCALARS, *VARIABLE, *OF_BLAS))}"
+            )
+        if m[3] in _NAMES_IN_C or any(m[3] == p.name for p in out):
+            raise DefinitionError(f"{where}: the C function has {m[3]!r} already; give the parameter another name")
         out.append(ApiParameter(m[1] or way, m[2], m[3], int(m[4] or 0)))
     return tuple(out)
 
 
-def _line(line: str, interface: str, section: str) -> ApiFunction:
-    where = f"{interface}: {line[:60]!r}"
+def _line(line: str, interface: str, section: str, where: str) -> ApiFunction:
     kind, _, rest = line.partition(" ")
     if kind == "local":
         since, _, rest = rest.partition(" ")
@@ -167,8 +173,10 @@ def _line(line: str, interface: str, section: str) -> ApiFunction:
             raise DefinitionError(f"{where}: no prototype")
         return ApiFunction(interface, section, kind, m["name"], since, note=m["note"] or "", prototype=m["prototype"])
     m = _LINE.fullmatch(line)
-    if m is None or kind not in KINDS or kind == "later":
-        raise DefinitionError(f"{where}: neither {', '.join(KINDS)}")
+    if m is None or kind not in KINDS or kind == "later" or (kind == "wire") == bool(m["since"]):
+        raise DefinitionError(
+            f"{where}: not `KIND SINCE name(parameters)`; kinds are {', '.join(KINDS)}, wire has no SINCE"
+        )
     parameters = _parameters(m["parameters"], where) + _parameters(m["results"] or "", where, "out")
     if (kind in ("copy", "refuse")) != bool(m["more"]) or (kind in ("hint", "refuse") and not m["note"]):
         raise DefinitionError(f"{where}: only copy and refuse have `= ...`; hint and refuse need a note, `-- ...`")
@@ -182,27 +190,27 @@ def _line(line: str, interface: str, section: str) -> ApiFunction:
 def _lines() -> Iterator[ApiFunction]:
     for interface in INTERFACES:
         section = ""
-        for line in (API / f"{interface}.txt").read_text("utf-8").splitlines():
-            line = line.strip()
+        for number, row in enumerate((API / f"{interface}.txt").read_text("utf-8").splitlines(), 1):
+            line, where = row.strip(), f"{interface}.txt, line {number}"
             if line.startswith("["):
                 section = line.strip("[]")
             elif line.startswith("later "):
-                yield from _later(line, interface, section)
+                yield from _later(line, interface, section, where)
             elif line and not line.startswith("#"):
                 text, _, marks = line.partition(" | ")
-                marked = _marks(marks, f"{interface}: {line[:60]!r}")
+                marked = _marks(marks, where)
                 for letters, one in _spread(text):
-                    made = _line(one, interface, section)
+                    made = _line(one, interface, section, where)
                     for f in _routines(made, letters) if made.kind.startswith("blas") else [made]:
                         yield replace(f, marks=marked)
 
 
-def _later(line: str, interface: str, section: str) -> Iterator[ApiFunction]:
+def _later(line: str, interface: str, section: str, where: str) -> Iterator[ApiFunction]:
     """Yield the functions of a line that names what came later."""
     text, _, note = line.partition(" -- ")
     _, since, *names = text.split()
     if not names or not note:
-        raise DefinitionError(f"{interface}: {line[:60]!r}: something is missing")
+        raise DefinitionError(f"{where}: something is missing")
     for name in names:
         yield ApiFunction(interface, section, "later", name, since, more=_NOT_SUPPORTED, note=note)
 
