@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import Field, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
@@ -26,71 +25,74 @@ class Settings:
         for check in _checks(type(self)):
             value = getattr(self, check.field)
             if value is not check.passed:
-                if not check.allowed(value):
-                    raise LaunchError(f"{check.field} is {check.wanted}, not {value!r}")
+                if not check.values.accept(value):
+                    raise LaunchError(f"{check.field} is {check.values.text}, not {value!r}")
                 check.passed = value
 
 
-class _FieldCheck:
-    """The test of a field: `allowed`, and `wanted` in words. `passed`: a value that is known to pass."""
+@dataclass(frozen=True)
+class _Values:
+    """The values that a field accepts.
 
-    def __init__(self, field: Field[Any], test: tuple[Callable[[object], bool], str]) -> None:
-        self.field = field.name
-        self.allowed, self.wanted = test
+    They are `names`, instances of `types` (in `numbers`, where those are not None), and tuples of `length` (None: any)
+    with such `parts`. `text` says so in words.
+    """
+
+    text: str
+    names: tuple[object, ...] = ()
+    types: tuple[type, ...] = ()
+    numbers: range | None = None
+    parts: _Values | None = None
+    length: int | None = None
+
+    def accept(self, value: object) -> bool:
+        """Return whether a value is one of them."""
+        if isinstance(value, tuple):
+            parts = cast(tuple[object, ...], value)
+            return self.parts is not None and self.length in (None, len(parts)) and all(map(self.parts.accept, parts))
+        if isinstance(value, self.types) and (bool in self.types or not isinstance(value, bool)):
+            return self.numbers is None or value in self.numbers
+        return any(type(value) is type(n) and value == n for n in self.names)
+
+
+class _FieldCheck:
+    """The check of a field. `passed`: a value that is known to pass."""
+
+    def __init__(self, field: str, values: _Values) -> None:
+        self.field, self.values = field, values
         self.passed: object = self  # no value
 
 
 @cache
 def _checks(cls: type[Any]) -> list[_FieldCheck]:
-    """Return the tests of the fields that can be checked."""
+    """Return the checks of the fields that can be checked."""
     hints = get_type_hints(cls, include_extras=True)
-    found = [(f, _check(hints[f.name])) for f in fields(cls)]
-    return [_FieldCheck(f, check) for f, check in found if check is not None]
+    found = [(f.name, _values(hints[f.name])) for f in fields(cls)]
+    return [_FieldCheck(name, values) for name, values in found if values is not None]
 
 
-def _check(hint: object) -> tuple[Callable[[object], bool], str] | None:
-    """Return the test for an annotation, and the words that describe accepted values; None for an unknown one."""
+def _values(hint: object) -> _Values | None:
+    """Return the values that an annotation stands for; None for an unknown one."""
     origin, args = get_origin(hint), get_args(hint)
     if origin is Literal:
-        return (lambda v: any(type(v) is type(a) and v == a for a in args)), _one_of(args)
+        return _Values(f"one of {', '.join(map(str, args))}", names=args)
     if hint is bool:
-        return (lambda v: isinstance(v, bool | np.bool_)), "True or False"
+        return _Values("True or False", types=(bool, np.bool_))
     if hint is int:
-        return _is_int, "a whole number"
+        return _Values("a whole number", types=(int, np.integer))
     if origin is Annotated and isinstance(args[1], range):
         numbers = args[1]
-        return (lambda v: _is_int(v) and v in numbers), f"a whole number from {numbers[0]} to {numbers[-1]}"
+        text = f"a whole number from {numbers[0]} to {numbers[-1]}"
+        return _Values(text, types=(int, np.integer), numbers=numbers)
     if origin in (Union, UnionType):
-        return _either([a for a in args if a is not type(None)])
+        others = [a for a in args if a is not type(None)]
+        some = _values(others[0]) if len(others) < len(args) == 2 else None
+        return None if some is None else replace(some, names=(*some.names, None))
     if origin is tuple:
-        inner = _check(args[0])
-        if inner is None or any(a not in (args[0], Ellipsis) for a in args[1:]):
+        parts = _values(args[0])
+        if parts is None or any(a not in (args[0], Ellipsis) for a in args[1:]):
             return None
         length = None if args[-1] is Ellipsis else len(args)
         counted = "a tuple" if length is None else f"a tuple of {length}"
-        return (lambda v: _all_are(inner[0], v, length)), f"{counted}, each {inner[1]}"
+        return _Values(f"{counted}, each {parts.text}", parts=parts, length=length)
     return None
-
-
-def _is_int(v: object) -> bool:
-    return isinstance(v, int | np.integer) and not isinstance(v, bool)
-
-
-def _all_are(test: Callable[[object], bool], v: object, length: int | None) -> bool:
-    if not isinstance(v, tuple):
-        return False
-    parts = cast(tuple[object, ...], v)
-    return (length is None or len(parts) == length) and all(test(x) for x in parts)
-
-
-def _one_of(names: tuple[object, ...]) -> str:
-    return f"one of {', '.join(map(str, names))}"
-
-
-def _either(hints: list[object]) -> tuple[Callable[[object], bool], str] | None:
-    """Return a test that accepts None and what one of the annotations does; None if one of them is unknown."""
-    checks = [_check(h) for h in hints]
-    known = [c for c in checks if c is not None]
-    if len(known) < len(checks):
-        return None
-    return (lambda v: v is None or any(c[0](v) for c in known)), " or ".join(c[1] for c in known)
