@@ -15,7 +15,7 @@ from isakit.engine.protocol import Array
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Multisampling, Viewport
 from isakit.graphics.merge import Merger, ranged
 from isakit.graphics.planes import Corners, Fragments
-from isakit.graphics.raster import Quads, pixels
+from isakit.graphics.raster import Quads
 from isakit.graphics.shader import FragmentShader
 from isakit.graphics.stage import LANES, Stage, StageState, at_sample
 from isakit.graphics.stage_engine import StageEngine
@@ -93,10 +93,8 @@ class ArrayFragments:
 
     def _fragments(self, dx: float = 0.5, dy: float = 0.5) -> Fragments:
         """Return the fragments with their inputs evaluated `dx`, `dy` into each pixel."""
-        x, y = (p.ravel() for p in pixels(self.quads))
-        primitive = np.repeat(self.quads.primitive, 4)
-        shown = self.state.pixel_center
-        return Fragments(self.shader.inputs, self.corners, x, y, primitive, shift=(dx, dy), shown=shown)
+        inputs, shown = self.shader.inputs, self.state.pixel_center
+        return Fragments(inputs, self.corners, *self.quads.lanes(), shift=(dx, dy), shown=shown)
 
     # --- the program --------------------------------------------------------------------------------------------------
     def _run(self, launch: Launch, varyings: Fragments, covered: Array, stats: DrawStats) -> Shaded:
@@ -157,24 +155,21 @@ class ArrayFragments:
             return
         if s.depth is None:
             dx, dy = m.positions[k]
-            lanes = s.lanes[here]
-            x, y = (p.ravel()[lanes] for p in pixels(self.quads))
-            primitive = np.repeat(self.quads.primitive, 4)[lanes]
+            x, y, primitive = (of[s.lanes[here]] for of in self.quads.lanes())
             z = Fragments((), self.corners, x, y, primitive, shift=(dx / 16, dy / 16)).depth()
         else:
             z = s.depth[here]
         self._merge(s, here, z, m, k)
 
     def _merge(self, s: Shaded, here: Array, z: Array, m: Multisampling | None = None, k: int = 0) -> None:
-        lanes = s.lanes[here]
-        x, y = (p.ravel()[lanes] for p in pixels(self.quads))
+        x, y, primitive = (of[s.lanes[here]] for of in self.quads.lanes())
         colors = [c[here] for c in s.colors]
         if m is not None:
             px, py = m.places[k]
             x, y = x * m.across + px, y * m.down + py
             if m.alpha_to_one:
                 colors = [np.concatenate((c[:, :3], np.full((len(c), 1), ONE, np.uint32)), axis=1) for c in colors]
-        front = self.corners.front[np.repeat(self.quads.primitive, 4)[lanes]]
+        front = self.corners.front[primitive]
         second = None if s.second is None else s.second[here]
         self.merger.write(x, y, ranged(z, self.view), front, colors, second)
 

@@ -6,7 +6,7 @@ Fragments reach a pixel in drawing order; fragments of different pixels go toget
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -18,19 +18,26 @@ from isakit.graphics.merge_rules import DEPTH_MAX, ColorMerge, DepthFormat, hold
 from isakit.graphics.raster import Bounds
 
 
-class RenderTarget:
-    """A render target: `pixels` [height, width, stored numbers], row 0 is window y 0; one without pixels is none."""
+def already_loaded(box: Bounds) -> None:
+    """Do nothing: the pixels are always present."""
 
-    def __init__(self, form: str | ColorFormat, width: int, height: int, pixels: Array | None = None) -> None:
+
+class RenderTarget:
+    """A render target: `pixels` [height, width, stored numbers], row 0 is window y 0; one without pixels is none.
+
+    `load` prepares a rectangle of pixels (half-open) for drawing.
+    """
+
+    def __init__(
+        self, form: str | ColorFormat, width: int, height: int, pixels: Array | None = None,
+        load: Callable[[Bounds], None] = already_loaded,
+    ) -> None:  # fmt: skip
         if isinstance(form, str):
             if form not in NAMED:
                 raise LaunchError(f"no target format {form!r}; there are: {', '.join(NAMED)}")
             form = NAMED[form]
-        self.color_format = form
+        self.color_format, self.load = form, load
         self.pixels: Array = np.zeros((height, width, form.stored), form.dtype) if pixels is None else pixels
-
-    def load(self, box: Bounds) -> None:
-        """Prepare a rectangle of pixels (half-open) for drawing; the pixels of this class are always present."""
 
     @property
     def format(self) -> str:
@@ -52,17 +59,17 @@ class RenderTarget:
 
 
 class DepthBuffer:
-    """Depth and 8-bit stencil; `depth` holds integers for 16 and 24 bits, else f32."""
+    """Depth and 8-bit stencil; `depth` holds integers for 16 and 24 bits, else f32. `load`: as of `RenderTarget`."""
 
-    def __init__(self, form: DepthFormat, width: int, height: int) -> None:
+    def __init__(
+        self, form: DepthFormat, width: int, height: int, load: Callable[[Bounds], None] = already_loaded
+    ) -> None:
         if form not in ("d16", "d24", "d32f"):
             raise LaunchError(f"no depth format {form!r}; there are: d16, d24, d32f")
         self.format: DepthFormat = form
+        self.load = load
         self.depth: Array = np.zeros((height, width), np.float32 if form == "d32f" else np.int64)
         self.stencil: Array = np.zeros((height, width), np.uint8)
-
-    def load(self, box: Bounds) -> None:
-        """Get ready to be drawn to in a rectangle, pixels from and below; here they are always there."""
 
     def encoded(self, z: Array) -> Array:
         """Convert depth 0 to 1 (f32) to what is stored and compared."""

@@ -304,6 +304,11 @@ class Pipeline(Framebuffer):
         stats.primitives = len(v.primitives)
         if not len(v.primitives) or not state.rasterize:
             return
+        compiled: Compiled | None = None
+        if self.engine.name == "llvm":
+            from isakit.graphics.compiled_setup import CompiledTriangles
+
+            compiled = CompiledTriangles(self.make_all)
         for layer, number, part in _parted(v, state):
             if layers is not None:
                 layers(layer)
@@ -320,7 +325,7 @@ class Pipeline(Framebuffer):
                 unit,
                 last.position,
                 last.point_size,
-                self._triangles(),
+                compiled,
                 words_of(fragment.inputs),
                 lambda pixels: self.engine.spend_on_arrays(pixels // PIXELS),
             )
@@ -346,14 +351,6 @@ class Pipeline(Framebuffer):
             target.load(box)
         if self.depth_buffer is not None and (state.depth is not None or state.stencil is not None):
             self.depth_buffer.load(box)
-
-    def _triangles(self) -> Compiled | None:
-        """Return the compiled setup and rasterizer of triangles; None on the reference engine."""
-        if self.engine.name != "llvm":
-            return None
-        from isakit.graphics.compiled_setup import CompiledTriangles
-
-        return CompiledTriangles(self.make_all)
 
     def shade(
         self,
@@ -431,9 +428,7 @@ def _parted(v: Vertices, state: DrawState) -> Iterator[tuple[int, int, Vertices]
 
 def fragments_of(fragment: FragmentShader, corners: Corners, quads: Quads, state: DrawState) -> Fragments:
     """Return the inputs of the fragments of quads."""
-    x, y = pixels(quads)
-    primitive = np.repeat(quads.primitive, 4)
-    return Fragments(fragment.inputs, corners, x.ravel(), y.ravel(), primitive, shown=state.pixel_center)
+    return Fragments(fragment.inputs, corners, *quads.lanes(), shown=state.pixel_center)
 
 
 def _inside(quads: Quads, inside: bool, rectangles: Sequence[Rectangle]) -> Quads:

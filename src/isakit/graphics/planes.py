@@ -16,6 +16,7 @@ from isakit.engine import Lanes
 from isakit.engine.protocol import Array
 from isakit.graphics.raster import Numbers, Point, corners_of
 from isakit.graphics.stage import FACE_WORD
+from isakit.lean import cached_property
 
 Mode = Literal["perspective", "linear", "flat", "constant"]
 """`constant`: as perspective, with the provoking vertex's value at all corners: what a flat shade model makes of it."""
@@ -229,7 +230,7 @@ class Corners:
             corners = np.repeat(flat[:, None], corners.shape[1], axis=1)
         return corners * self.over_w if kind in ("perspective", "constant") else corners
 
-    @property
+    @cached_property
     def shape(self) -> PrimitiveFacts:
         """Return the facts that the text of interpolation depends on."""
         return PrimitiveFacts(self.planes is None, self.points is not None, self.upper, self.whole is not None,

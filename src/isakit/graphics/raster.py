@@ -49,6 +49,11 @@ class Quads:
     def __len__(self) -> int:
         return len(self.x)
 
+    def lanes(self) -> tuple[Array, Array, Array]:
+        """Return x, y and primitive of each lane's pixel, one lane after another."""
+        x, y = pixels(self)
+        return x.ravel(), y.ravel(), np.repeat(self.primitive, 4)
+
     def part(self, start: int, stop: int) -> Quads:
         """Return the quads from `start` to `stop`."""
         here = slice(start, stop)

@@ -32,6 +32,8 @@ class PipelineShader:
         flags: multiprocessor flags, `mul_zero_wins` and the like.
         choices: answers to open questions about control flow and memory.
         address: byte address of the first word.
+
+    Attributes: `constants`: c[] bank number -> content; may be changed between draws.
     """
 
     kind: Kind
@@ -65,11 +67,7 @@ class PipelineShader:
             flags=frozenset(flags),
             address=address,
         )
-
-    @property
-    def constants(self) -> dict[int, bytes]:
-        """c[] bank number -> content; may be changed between draws."""
-        return self.program.constants
+        self.constants = self.program.constants
 
 
 def _banks(constants: object) -> dict[int, bytes]:

@@ -153,10 +153,9 @@ class ComputeEngine(Engine):
         variant = self.chip.variant
         registers = max(1, self.get("CP_REG_ALLOC_TEMP"))
 
-        def make(words: list[int], uses_local: bool) -> tuple[Code, bool]:
-            return Code(decoder(tesla, variant, "compute"), words, start, registers, True), uses_local
-
-        code, uses_local = self.programs.find("compute", segment, start, registers, make).made
+        program = self.programs.find("compute", segment, start, registers)
+        if program.made is None:
+            program.made = Code(decoder(tesla, variant, "compute"), program.units, start, registers, True)
         grid, block = self.get("GRIDDIM"), self.get("BLOCKDIM_XY")
         count = self.get("USER_PARAM_COUNT").COUNT
         params = np.array([self.get("USER_PARAM", i) for i in range(min(count, 64))], np.uint32).tobytes()
@@ -178,7 +177,7 @@ class ComputeEngine(Engine):
                 pitch, limit, mode = (self.get(f"GLOBAL_{what}", i) for what in ("PITCH", "LIMIT", "MODE"))
                 windows.add(i, self.address("GLOBAL_ADDRESS", i), pitch, limit, mode)
             run = Launch(
-                code,
+                program.made,
                 CHIPS[variant],
                 (grid.X, grid.Y),
                 (block.X, block.Y, self.get("BLOCKDIM_Z")),
@@ -187,7 +186,7 @@ class ComputeEngine(Engine):
                 params=params,
                 constants=banks,
                 windows=windows.by_number,
-                local_bytes=LOCAL_BYTES if uses_local else 0,
+                local_bytes=LOCAL_BYTES if program.uses_local else 0,
                 textures=textures,
                 samplers=used,
                 texturing=replace(self.settings.texturing, seamless=seamless),

@@ -48,6 +48,8 @@ CONSTANTS_OF = {"vertex": 0, "geometry": 2, "fragment": 3}
 OUTPUTS = {1: "points", 2: "line_strip", 3: "triangle_strip"}
 MOST_SETTINGS = 64
 """Settings of draws that are kept."""
+NOTHING = RenderTarget("r8", 0, 0)
+"""The target where none is bound: nothing is written to it."""
 STRIP_END = -1
 """Ends a strip of vertices in the command stream: their numbers may be as large as any index that would."""
 G80 = 0x5097
@@ -214,14 +216,12 @@ class Drawing:
         """Return a shader of its own with the program of a kind."""
         e = self.engine
         p = e.program_places[kind]
-
-        def make(words: list[int], uses_local: bool) -> Any:
-            return cls(
-                words, e.chip.name, registers=p.registers, local_bytes=p.local if uses_local else 0, flags=p.flags,
-                address=p.start, **options,
+        found = self.programs.find(kind, p.segment, p.start, (p.registers, p.flags, p.local))
+        if found.made is None:
+            found.made = cls(
+                found.units, e.chip.name, registers=p.registers, local_bytes=p.local if found.uses_local else 0,
+                flags=p.flags, address=p.start, **options,
             )  # fmt: skip
-
-        found = self.programs.find(kind, p.segment, p.start, (p.registers, p.flags, p.local), make)
         used.append(found)
         return copy(found.made)
 
@@ -514,8 +514,7 @@ class _Layers:
             colors = [None if c is None else self.opened.open_color(c, layer) for c in self.colors]
             depth = self.opened.open_depth(self.depth, layer) if self.depth is not None else None
             found = self._open[layer] = colors, depth
-        nothing = RenderTarget("r8", 0, 0)  # nothing is written to it
-        self.pipeline.targets = [nothing if c is None else c.target for c in found[0]]
+        self.pipeline.targets = [NOTHING if c is None else c.target for c in found[0]]
         self.pipeline.depth_buffer = None if found[1] is None else found[1].buffer
 
     def close(self) -> None:

@@ -157,7 +157,7 @@ class OpenImage:
         if box[0] >= box[2] or box[1] >= box[3]:
             return
         old = self._loaded
-        if old is None or not _holds(old, box):
+        if old is None or _around(old, box) != old:
             if old is not None:
                 self._write_now()
                 # Draws go on elsewhere: everything is loaded once, where that is little.
@@ -222,10 +222,6 @@ class OpenImage:
         """Put what has been drawn into the bytes of a rectangle."""
 
 
-def _holds(outer: Bounds, inner: Bounds) -> bool:
-    return outer[0] <= inner[0] and outer[1] <= inner[1] and inner[2] <= outer[2] and inner[3] <= outer[3]
-
-
 def _around(a: Bounds, b: Bounds) -> Bounds:
     return min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])
 
@@ -242,7 +238,8 @@ class OpenColor(OpenImage):
         rows = np.zeros((len(self.raw), width), np.uint8) if self._apart else self.raw
         pixels = rows.view(form.dtype).reshape(len(rows), -1, form.stored)
         self._rows = rows
-        self.target = OpenTarget(form, image.width, image.height, pixels[: image.height, : image.width], self)
+        here = pixels[: image.height, : image.width]
+        self.target = RenderTarget(form, image.width, image.height, here, self.load)
 
     def _decode(self, box: Bounds) -> None:
         if self._apart:
@@ -253,18 +250,6 @@ class OpenColor(OpenImage):
             self.raw[box[1] : box[3], : self._rows.shape[1]] = self._rows[box[1] : box[3]]
 
 
-class OpenTarget(RenderTarget):
-    """The pixels of a colour target that is being drawn to."""
-
-    def __init__(self, form: ColorFormat, width: int, height: int, pixels: Array, image: OpenImage) -> None:
-        super().__init__(form, width, height, pixels)
-        self._image = image
-
-    def load(self, box: Bounds) -> None:
-        """See `RenderTarget`."""
-        self._image.load(box)
-
-
 class OpenDepth(OpenImage):
     """A layer of the depth target; `buffer` is what is drawn to, `padded`: pixels have bytes of neither."""
 
@@ -272,7 +257,7 @@ class OpenDepth(OpenImage):
         form, n = DEPTH_FORMATS[image.code]
         super().__init__(image.layer(layer), image.width, image.height, n)
         self.code, self.padded = image.code, image.code == 0x19
-        self.buffer = OpenDepthBuffer(form, image.width, image.height, self)
+        self.buffer = DepthBuffer(form, image.width, image.height, self.load)
         self._pixels: Array = self.raw[:, : self.raw.shape[1] // n * n].reshape(len(self.raw), -1, n)
 
     def _decode(self, box: Bounds) -> None:
@@ -282,18 +267,6 @@ class OpenDepth(OpenImage):
     def _encode(self, box: Bounds) -> None:
         here = slice(box[1], box[3]), slice(box[0], box[2])
         packed(self.code, self.buffer.depth[here], self.buffer.stencil[here], self._pixels[here])
-
-
-class OpenDepthBuffer(DepthBuffer):
-    """Depth and stencil of a target that is being drawn to."""
-
-    def __init__(self, form: DepthFormat, width: int, height: int, image: OpenImage) -> None:
-        super().__init__(form, width, height)
-        self._image = image
-
-    def load(self, box: Bounds) -> None:
-        """See `DepthBuffer`."""
-        self._image.load(box)
 
 
 class OpenImages:

@@ -54,13 +54,19 @@ def extent(units: Decoder, words: list[int], entry: int) -> int:
 
 @dataclass
 class CachedProgram:
-    """A program that has been found: its words, which its address had at `mark`, and what was made of them."""
+    """A program that has been found: its words, which its address had at `mark`, and what a caller has made of them."""
 
     words: bytes
-    made: Any
     texts: list[str]
+    uses_local: bool
     address: int
     mark: int
+    made: Any = None
+
+    @property
+    def units(self) -> list[int]:
+        """The words as numbers."""
+        return np.frombuffer(self.words, np.uint32).tolist()
 
 
 class Programs:
@@ -70,10 +76,10 @@ class Programs:
         self.memory, self.chip = memory, chip
         self._known: dict[tuple[str, int, int, Any], CachedProgram] = {}
 
-    def find(self, kind: str, segment: int, start: int, key: Any, make: Any) -> CachedProgram:
-        """Return the program at `start` of a code segment, kept by `key`, with what `make(words, uses_local)` makes.
+    def find(self, kind: str, segment: int, start: int, key: Any) -> CachedProgram:
+        """Return the program at `start` of a code segment.
 
-        `key` says what else it depends on. Raises GpuFault and MachineFault.
+        `key` says what else that depends on which is made of it. Raises GpuFault and MachineFault.
         """
         place = kind, segment, start, key
         known = self._known.get(place)
@@ -86,9 +92,8 @@ class Programs:
         count = extent(units, words, start)
         words = words[:count]
         texts = [i.text for i in units.decode(words, start)]
-        uses_local = " l[" in "\n".join(texts)
-        code = np.array(words, np.uint32).tobytes()
-        self._known[place] = found = CachedProgram(code, make(words, uses_local), texts, segment + start, mark)
+        code, uses_local = np.array(words, np.uint32).tobytes(), " l[" in "\n".join(texts)
+        self._known[place] = found = CachedProgram(code, texts, uses_local, segment + start, mark)
         return found
 
     def unchanged(self, known: CachedProgram) -> bool:
