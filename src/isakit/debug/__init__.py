@@ -1,6 +1,6 @@
-"""Tools that look into programs while they run: sessions, and what of an instruction set has been executed.
+"""Tools that observe programs while they run: sessions, and instruction coverage.
 
-`Session` is a program that can be stepped, run, stopped and taken back, on any of the three machines.
+`Session` is a program that can be stepped, run, stopped and reversed, on any of the three machines.
 """
 
 from isakit.debug.coverage import Coverage, Item, items_of, recording, word_for

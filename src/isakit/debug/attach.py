@@ -1,7 +1,7 @@
-"""The place at which debuggers attach to a running program: gdb, an editor, or `isakit debug --attach`.
+"""The server through which debuggers attach to a running program: gdb, an editor, or `isakit debug --attach`.
 
-The first bytes say which of the three speaks. The last one sends a command as a line of JSON, `{"line": "info warps"}`
-or `{"interrupt": true}`, and gets its answer as one.
+The first bytes tell which of the three is connected. The last one sends a command as a line of JSON, `{"line": "info
+warps"}` or `{"interrupt": true}`, and gets its answer as one.
 """
 
 from __future__ import annotations
@@ -29,23 +29,26 @@ if TYPE_CHECKING:
     from isakit.machine.tesla import Machine
 
 _LONGEST = 1 << 16
-"""Bytes of a line of ours."""
+"""Largest length of a line of this protocol, in bytes."""
 _FIRST_SECONDS = 10.0
-"""Seconds in which a client must say what it speaks."""
+"""Seconds in which a client must send its first byte."""
 _LOOK_SECONDS = 0.1
-"""Seconds between two looks whether a program that waits for its turn is still there."""
+"""Seconds between two checks whether a program that waits for its turn still exists."""
 _LAST_SECONDS = 1.0
-"""Seconds that a debugger has to hear that the program has ended."""
+"""Seconds in which a debugger can still learn that the program has ended."""
 
 
 class _Lines:
-    """Lines of JSON over a socket, without waiting where that is wanted."""
+    """Lines of JSON over a socket, optionally without blocking."""
 
     def __init__(self, client: socket.socket) -> None:
         self.socket, self._buffer = client, b""
 
     def next(self, wait: bool = True) -> JsonObject | None:
-        """Return the next object; None where there is none yet. Raises EOFError at the end, or for anything else."""
+        """Return the next object, None if there is none yet.
+
+        Raises EOFError at the end, and for anything but an object.
+        """
         while b"\n" not in self._buffer:
             if not wait and not select.select([self.socket], [], [], 0)[0]:
                 return None
@@ -60,13 +63,13 @@ class _Lines:
             raise EOFError from None
 
     def awaited(self) -> JsonObject:
-        """Wait for the next object, and return it. Raises EOFError."""
+        """Wait for the next object and return it. Raises EOFError."""
         found = self.next()
         return {} if found is None else found
 
 
 class _TerminalConversation:
-    """The commands of `isakit debug`, asked for by another process."""
+    """The commands of `isakit debug`, sent by another process."""
 
     def __init__(self, running: RunningProgram, client: socket.socket) -> None:
         self._running, self._session = running, running.session
@@ -74,7 +77,7 @@ class _TerminalConversation:
         self._waiting: list[str] = []
 
     def run(self) -> None:
-        """Answer until the other side goes or says `quit`."""
+        """Answer until the other side disconnects or sends `quit`."""
         session = self._session
         session.asked = self._asked
         commands = Commands(session)
@@ -115,11 +118,11 @@ class AttachServer:
 
     Args:
         place: a port of this machine, or the path of a new socket, for this user alone.
-        chip: that the program runs on.
+        chip: the chip the program runs on.
         waits: the first launch waits for a debugger.
         tell: writes a line for the user.
 
-    Raises LaunchError for a place not to be had.
+    Raises LaunchError for a place that cannot be used.
     """
 
     def __init__(self, place: int | str, chip: str, *, waits: bool, tell: Callable[[str], None]) -> None:
@@ -136,7 +139,7 @@ class AttachServer:
 
     @property
     def wanted(self) -> bool:
-        """True while a debugger is attached, or awaited."""
+        """True while a debugger is attached, or waited for."""
         return self._running.wanted
 
     def launch(self, machine: Machine, program: Program, kernel: str, there: Callable[[], object]) -> Machine:
@@ -149,7 +152,7 @@ class AttachServer:
             self._turn.release()
 
     def close(self) -> None:
-        """Tell the debugger that the program has ended, and close the place."""
+        """Tell the debugger that the program has ended, and close the socket."""
         self._running.end()
         self._clients.close()
         self._thread.join(_LAST_SECONDS)
@@ -223,7 +226,10 @@ def _connected(place: int | str) -> socket.socket:
 
 
 def carry_bytes(place: int | str, source: int, to: int) -> None:
-    """Carry bytes from a descriptor to the program at a place, and back, until a side ends. Raises ProgramGoneError."""
+    """Copy bytes from a descriptor to the program at a place, and back, until one side ends.
+
+    Raises ProgramGoneError.
+    """
     with _connected(place) as there:
         waiting = [source, there.fileno()]
         while there.fileno() in waiting:
@@ -246,7 +252,8 @@ def carry_bytes(place: int | str, source: int, to: int) -> None:
 class RemoteCommands:
     """The commands of a session in another process, with the methods of `Commands` that a terminal uses.
 
-    `pauses`: Ctrl-C interrupts the program that runs, and does not end us. Raises ProgramGoneError without a program.
+    `pauses`: Ctrl-C interrupts the running program instead of ending this process. Raises ProgramGoneError without a
+    program.
     """
 
     def __init__(self, place: int | str, *, pauses: bool) -> None:
@@ -260,7 +267,7 @@ class RemoteCommands:
         return self._reply()
 
     def run(self, line: str) -> Reply:
-        """Have a command carried out; Ctrl-C meanwhile interrupts the program. Raises LaunchError."""
+        """Execute a command; Ctrl-C meanwhile interrupts the program. Raises LaunchError."""
         self._say({"line": line})
         reply = self._reply()
         data: object = reply.data
@@ -269,11 +276,11 @@ class RemoteCommands:
         return reply
 
     def completions(self, text: str) -> list[str]:
-        """Return nothing: the names that could be completed are in the other process."""
+        """Return nothing: the names to complete are in the other process."""
         return []
 
     def close(self) -> None:
-        """Leave the program."""
+        """Disconnect from the program."""
         self._socket.close()
 
     def _say(self, what: dict[str, object]) -> None:

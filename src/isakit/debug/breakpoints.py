@@ -1,4 +1,4 @@
-"""Breakpoints from what users say: places to addresses, what is watched to the instructions that may touch it."""
+"""Breakpoints from user input: places to addresses, watched data to the instructions that may access it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isakit.spec.operands import Compound, Memory, Operand, Register
 
 
 def joins(i: Instruction) -> bool:
-    """Return true if lanes meet at an instruction: it has the `join` tail."""
+    """Return true if lanes reconverge at an instruction: it has the `join` tail."""
     return any(str(o) == "join" for o in i.operands)
 
 
@@ -92,9 +92,9 @@ def breakpoint_at(session: SessionView, number: int, where: str | int, condition
 
 
 def _condition_at(execution: Execution, node: Node | None, address: int) -> Node | None:
-    """Return a condition with the places that variables of the source have at an address.
+    """Return a condition with source variables replaced by their locations at an address.
 
-    A condition on what has been optimised away there does not hold.
+    A condition on a variable that has been optimised out there is false.
     """
     if node is None:
         return None
@@ -117,7 +117,7 @@ def tracepoint(
 # --- what is watched --------------------------------------------------------------------------------------------------
 def watchpoint(session: SessionView, number: int, what: str, access: Watched, condition: str = "",
                size: int | None = None, ignore: int = 0) -> Breakpoint:  # fmt: skip
-    """Make a watchpoint; see `Session.watch`. Raises NotModelled for what the machine cannot observe."""
+    """Make a watchpoint; see `Session.watch`. Raises NotModelled for accesses that the machine cannot observe."""
     execution, focus = session.execution, session.focus
     to = place(execution, what, focus)
     node = parsed(execution, condition) if condition else None
@@ -157,7 +157,7 @@ def _register_point(session: SessionView, cell: Cell) -> Point:
 
 
 def execution_point(session: SessionView, watched: Range, access: Watched) -> Point:
-    """Return the instructions that may touch a range, and what compiled code can tell of their addresses."""
+    """Return the instructions that may access a range, with the conditions that compiled code can test."""
     if session.target.isa != "tesla":
         if session.target.isa == "vuc" and access in ("read", "access"):
             raise NotModelled("watching reads of a vµc core", "its memories are watched for writes and changes")
@@ -185,7 +185,7 @@ def execution_point(session: SessionView, watched: Range, access: Watched) -> Po
 
 
 def _all(nodes: Iterable[Node]) -> Node:
-    """Return all of some conditions."""
+    """Return the conjunction of conditions."""
     return reduce(lambda a, b: Binary("&&", a, b), nodes)
 
 
@@ -219,7 +219,7 @@ def memory_operands(i: Instruction) -> Iterator[Memory]:
 
 
 def _in_range(i: Instruction, watched: Range) -> Node | None:
-    """Return a condition for a lane's address to lie in the range: 0 for never, None if there is no simple one."""
+    """Return the condition that a lane's address lies in the range: 0 for never, None if there is no simple one."""
     found = [m for m in memory_operands(i) if m.space == watched.space]
     if len(found) != 1 or found[0].index is not None:
         return None
@@ -237,7 +237,7 @@ def _in_range(i: Instruction, watched: Range) -> Node | None:
 
 
 def watched_through(session: SessionView, watched: Sequence[Breakpoint]) -> list[tuple[Breakpoint, str]]:
-    """Execute the next instruction; the watchpoints it triggers, each with what happened."""
+    """Execute the next instruction; return the watchpoints it triggers, each with a description."""
     execution = session.execution
     before = [_content(session, b) for b in watched]
     needs_touches = any(isinstance(b.watched, Range) and b.access != "change" for b in watched)
@@ -265,7 +265,7 @@ def _writes_here(session: SessionView, thread: int) -> Sequence[tuple[str, int]]
 
 
 def _content(session: SessionView, b: Breakpoint) -> bytes:
-    """Return the content of what a watchpoint watches; empty if that does not exist any more."""
+    """Return the content of the data that a watchpoint watches; empty if it no longer exists."""
     try:
         match b.watched:
             case Range(space, address, size, thread):
@@ -281,7 +281,7 @@ def _content(session: SessionView, b: Breakpoint) -> bytes:
 
 def _happened(session: SessionView, b: Breakpoint, old: bytes, touches: Sequence[MemoryAccess],
               defs: Sequence[tuple[str, int]], lanes: Sequence[int]) -> str:  # fmt: skip
-    """Describe an instruction's effect on a watched value; returns "" if the watch does not count it."""
+    """Describe an instruction's effect on a watched value; return "" if the watchpoint does not count it."""
     new = _content(session, b)
     change = f"{_shown(old)} to {_shown(new)}" if old != new else f"{_shown(new)} again"
     if b.access == "change":

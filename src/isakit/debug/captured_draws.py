@@ -1,4 +1,4 @@
-"""Captured OpenGL programs, drawn again with a pipeline that looks at what it draws."""
+"""Captured OpenGL programs, replayed with a pipeline that observes its draws."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def replay_with(
 ) -> list[P]:  # fmt: skip
     """Replay a capture up to a frame (from 0) and a draw of it (from 1); returns the pipelines of its channels.
 
-    Without a frame all is drawn, and what a pipeline has seen last is of the last frame.
+    Without a frame, everything is drawn, and pipelines have seen the last frame last.
 
     The pipelines are of class `kind`; `prepare` is called with each of them and its `Drawing` before anything is drawn.
     `chip` replaces the chip of the capture. Raises FormatError for a broken capture.

@@ -17,10 +17,10 @@ from isakit.hosts.drm.engines.draw3d import Drawing
 
 
 class _CapturedPipeline(WatchedPipeline):
-    """Looks at the draws that were asked for; of frames, at the last one so far."""
+    """Observes the selected draws; without a frame, those of the last one so far."""
 
     def look_at(self, drawing: Drawing, frame: int | None, draw: int | None) -> None:
-        """Say which draws; without a number at all of them."""
+        """Select the draws to observe; without a number, all of them."""
         self._drawing, self._wanted = drawing, (frame, draw)
         self.seen: int | None = None
         self.cleared: tuple[float, ...] = ()
@@ -48,15 +48,15 @@ def captured_pixel(
     path: Path, x: int, y: int, frame: int | None = None, draw: int | None = None, chip: str | None = None,
     settings: CardSettings | None = None, last: int | None = None,
 ) -> Pixel:  # fmt: skip
-    """Replay a capture and look at one pixel of render target 0: column x, row y of its memory.
+    """Replay a capture and return the history of one pixel of render target 0: column x, row y of its memory.
 
     Row 0 is the lowest of a framebuffer object. Args:
-        frame: the frame, from 0; the last one without.
-        draw: the draw of it, from 1; all of its draws without.
-        chip: another chip than the one it was captured on.
-        last: the draw after which it ends; the pixel is looked at in those before it, too.
+        frame: the frame, from 0 (default: the last one).
+        draw: the draw of the frame, from 1 (default: all).
+        chip: replaces the chip it was captured on.
+        last: the last draw to execute; the draws before it are observed, too.
 
-    Raises FormatError for a broken capture, LaunchError where no such draw has such a pixel.
+    Raises FormatError for a broken capture, LaunchError if there is no such draw or pixel.
     """
     found = _looked(path, x, y, frame, draw, chip, settings, last)
     if found is None:
@@ -74,7 +74,7 @@ def _looked(
     path: Path, x: int, y: int, frame: int | None, draw: int | None, chip: str | None, settings: CardSettings | None,
     last: int | None = None,
 ) -> _CapturedPipeline | None:  # fmt: skip
-    """Replay a capture; returns the last pipeline that drew what was asked for to a target with the pixel."""
+    """Replay a capture; return the last pipeline that executed a selected draw to a target with the pixel."""
 
     def prepare(made: _CapturedPipeline, drawing: Drawing) -> None:
         made.watch(x, y)
@@ -85,7 +85,7 @@ def _looked(
 
 
 def _covering(frame: _CapturedPipeline | None) -> str:
-    """Say in words which draws of a frame cover the pixel."""
+    """Describe which draws of a frame cover the pixel."""
     draws = sorted({f.draw for f in frame.found}) if frame is not None else []
     if not draws:
         return "no draw of the frame does"

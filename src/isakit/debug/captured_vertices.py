@@ -1,4 +1,4 @@
-"""A vertex of a captured OpenGL program: what its program got and made of it, to be run in a session."""
+"""A vertex of a captured OpenGL program: the inputs and outputs of its program, which can be run in a session."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class DrawnVertex:
 
     Attributes:
         draw: number of the draw in its frame.
-        number: its place in the drawing order.
+        number: its position in the drawing order.
         index: its number in the vertex arrays.
         launch, warp, lane: the program's run for the 32 vertices of a warp, and its lane among them.
         position: the four words of o[] that clipping takes, as numbers.
@@ -60,10 +60,10 @@ class _VertexPipeline(Pipeline):
 
     found: DrawnVertex | None = None
     vertices_of: int | None = None
-    """The number of places in the drawing order of the draw."""
+    """The number of vertices of the draw, in drawing order."""
 
     def look_at(self, drawing: Drawing, frame: int | None, draw: int, number: int) -> None:
-        """Say which vertex of which draw; without a frame that of the last one."""
+        """Select the vertex to observe; without a frame, that of the last one."""
         self._drawing, self._wanted, self._number = drawing, (frame, draw), number
         self._column: int | None = None  # of the vertex, in the runs that are still to come
         self.engine = WatchedStages(self.engine, self._run_done)
@@ -101,9 +101,9 @@ class _VertexPipeline(Pipeline):
 def captured_vertex(
     path: Path, number: int, draw: int, frame: int | None = None, chip: str | None = None
 ) -> DrawnVertex:
-    """Replay a capture and look at a vertex of a draw (from 1) of a frame (from 0; the last one without).
+    """Replay a capture and return a vertex of a draw (from 1) of a frame (from 0; default: the last one).
 
-    `number` is its place in the drawing order, from 0; `chip` another one than that of the capture. Raises FormatError
+    `number` is its position in the drawing order, from 0; `chip` replaces the chip of the capture. Raises FormatError
     for a broken capture, LaunchError where there is no such draw or vertex.
     """
     pipelines = replay_with(

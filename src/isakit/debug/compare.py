@@ -12,7 +12,7 @@ from isakit.codec import Instruction
 from isakit.engine.protocol import Array
 
 CONTEXT = 3
-"""Instructions shown around the one where values part."""
+"""Instructions shown around the one at which values first differ."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Difference:
 
 
 ShownValue = int | float | str
-"""A register's value: a number, or a text with the bits and what they are as f32."""
+"""A register's value: a number, or a text with the bits and the f32 value."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class FirstDifference:
     """The first difference between two executions.
 
     `program` is the program's name, `pcs` the numbers of the instructions (None: that program has ended), `registers`
-    what differs after them: (register, value in the first, value in the second).
+    the values that differ after them: (register, value in the first, value in the second).
     """
 
     program: str
@@ -73,11 +73,11 @@ class FirstDifference:
 
 @dataclass
 class Comparison:
-    """The result of a comparison. It is true where everything agrees.
+    """The result of a comparison. It is true if everything agrees.
 
-    `results` are the names of what was compared, `differences` those that differ, `parting` says where the first one
-    began. `largest` is the largest distance of two f32 values in units in the last place, or in steps of the format
-    that a result leaves in.
+    `results` are the names of the compared results, `differences` those that differ, `parting` the first difference of
+    the executions. `largest` is the largest distance of two f32 values in units in the last place, or in steps of the
+    format of a result.
     """
 
     results: tuple[str, ...] = ()
@@ -90,7 +90,7 @@ class Comparison:
 
 
 def distance(a: Array, b: Array) -> Array:
-    """Return the distance of values as int64: f32 in units in the last place (NaNs are equal), others 0 or 1."""
+    """Return the distance of values as int64: of f32 in units in the last place (NaNs are equal), of others 0 or 1."""
     if a.dtype == np.float32 and b.dtype == np.float32:
         x, y = _ordered(a), _ordered(b)
         out = np.abs(x - y)
@@ -103,13 +103,13 @@ def distance(a: Array, b: Array) -> Array:
 
 
 def _ordered(a: Array) -> Array:
-    """Return bits of f32 as integers in the order of the numbers; both zeros are 0."""
+    """Return the bits of f32 as integers ordered like the numbers; both zeros are 0."""
     bits = np.ascontiguousarray(a).view(np.int32).astype(np.int64)
     return np.where(bits < 0, -(bits & 0x7FFFFFFF), bits)
 
 
 def distance_in_steps(a: Array, b: Array, of: str) -> Array:
-    """Return the distance of f32 values in steps of a format they are rounded to: f16 or u8 (of 0 to 1)."""
+    """Return the distance of f32 values in steps of the format they are rounded to: f16, or u8 (0 to 1)."""
     if of == "u8":
         x, y = (np.rint(np.clip(np.nan_to_num(v), 0, 1) * 255).astype(np.int64) for v in (a, b))
         return np.abs(x - y)
@@ -126,8 +126,8 @@ def differences(
 ) -> tuple[list[Difference], int]:
     """Return the results that differ by more than `ulps`, and the largest distance of f32 values.
 
-    `steps` names results that leave in a coarser format than f32, and the format, whose steps are counted then. With
-    `ulps` 0 nothing is rounded: what differs by less than a step is a difference, of 0 steps.
+    `steps` maps results in a coarser format than f32 to that format, whose steps are then counted. With `ulps` 0
+    nothing is rounded: values that differ by less than a step are a difference, of 0 steps.
     """
     out: list[Difference] = []
     largest = 0
@@ -157,7 +157,7 @@ Steps = Iterator[tuple[int, Array | None]]
 
 
 def changed(a: State, b: State) -> dict[tuple[str, int], tuple[int | float, int | float]]:
-    """Return the registers (file, number) that differ, with the values of the first lane that does."""
+    """Return the registers (file, number) that differ, with the values of the first lane in which they do."""
     out: dict[tuple[str, int], tuple[int | float, int | float]] = {}
     for name in a.keys() & b.keys():
         n = min(len(a[name]), len(b[name]))
@@ -175,9 +175,9 @@ def side_by_side(
 ) -> FirstDifference | None:
     """Run two executions side by side and return their first difference, None if there is none.
 
-    `steps` give the number of the next instruction and who executes it, before it is executed; `states` are functions
-    that give the registers now. Programs of the same length are compared instruction by instruction and register by
-    register; others by the sequence of values they compute, whatever the registers are called.
+    `steps` yield the number of the next instruction and the lanes that execute it, before it is executed; `states` are
+    functions that return the current registers. Programs of the same length are compared instruction by instruction and
+    register by register; others by the sequence of values they compute, whatever the registers are called.
     """
     if len(programs[0]) != len(programs[1]):
         return _by_values(name, programs, steps, states)
@@ -205,7 +205,7 @@ def _lanes(mask: Array | None) -> Array:
 def _named(
     found: dict[tuple[str, int], tuple[int | float, int | float]],
 ) -> tuple[tuple[str, ShownValue, ShownValue], ...]:
-    """Return registers with their values, f32 beside the bits."""
+    """Return registers with their values, those of f32 also as numbers."""
     out: list[tuple[str, ShownValue, ShownValue]] = []
     for (file, number), (a, b) in sorted(found.items()):
         if file in ("killed", "later", "p") or "byte" in file:
@@ -241,7 +241,7 @@ def _by_values(
 
 
 def _trace(steps: Steps, state: Callable[[], State]) -> list[tuple[int, bytes]]:
-    """Yield (instruction, values that changed, in the order of registers) of every instruction that changed any."""
+    """Return (instruction, changed values in the order of registers) for every instruction that changed any."""
     out: list[tuple[int, bytes]] = []
     before, last = state(), -1
     for pc, _ in steps:

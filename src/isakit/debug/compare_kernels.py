@@ -1,4 +1,4 @@
-"""Two Tesla kernels with the same arguments: do the arrays agree afterwards, and where do the values part?"""
+"""Two Tesla kernels with the same arguments: whether their arrays agree afterwards, and where values first differ."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def compare_kernels(
     a: LoadedKernel, b: LoadedKernel, grid: Dims, block: Dims, args: Sequence[object], *, ulps: int = 0,
     max_instructions: int | None = None,
 ) -> Comparison:  # fmt: skip
-    """Launch two kernels with copies of the same arguments and compare what their arrays hold afterwards.
+    """Launch two kernels with copies of the same arguments and compare their arrays afterwards.
 
     Args:
         a: a loaded kernel.
@@ -29,11 +29,11 @@ def compare_kernels(
         grid: as for a launch.
         block: as for a launch.
         args: as for a launch; arrays are copied for each kernel and stay as they are.
-        ulps: how far two f32 values may lie apart, in units in the last place.
+        ulps: tolerance between two f32 values, in units in the last place.
         max_instructions: limit of each launch, in instructions of warps.
 
-    Where arrays differ, both kernels are stepped a warp at a time to the first instruction that leaves different
-    values. Raises LaunchError where there is no array to compare, and what launches raise.
+    If arrays differ, both kernels are stepped, one warp at a time, to the first instruction that produces different
+    values. Raises LaunchError if there is no array to compare, and everything launches raise.
     """
     results: list[dict[str, Array]] = []
     for kernel in (a, b):
@@ -58,7 +58,7 @@ def _parting(
 
 
 class _Stepped:
-    """A launch that goes on by one instruction of one warp at a time; the ready warps take turns."""
+    """A launch executed one instruction of one warp at a time; the ready warps take turns."""
 
     def __init__(self, kernel: LoadedKernel, grid: Dims, block: Dims, args: list[object], limit: int | None) -> None:
         self.machine, self.limit = kernel.machine(grid, block, args), limit

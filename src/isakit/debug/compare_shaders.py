@@ -1,4 +1,4 @@
-"""Two shaders over the same inputs: do results, discards and depth agree, and where do the values part?"""
+"""Two shaders on the same inputs: whether results, discards and depth agree, and where values first differ."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from isakit.runtime.usse_layout import fragment_inputs
 Inputs = dict[str, Any]
 _SPECIAL = (0.0, 1.0, -1.0, 0.5, 2.0, 1 / 255)
 _SWITCHES = (0.0, 1.0, 2.0, 3.0, 4.0, -1.0, 0.5)
-"""Common values of uniforms that choose between parts of a program."""
+"""Typical values of uniforms that select between parts of a program."""
 ROUNDS = 24
 """Sets of random uniforms that are tried, the later ones with fewer invocations."""
 _LATER = 128
@@ -32,9 +32,9 @@ def random_inputs(
 ) -> Inputs:
     """Make random inputs for `isakit.usse.run` in the range of each format, some of them 0, 1, -1, 1/2, 2, 1/255.
 
-    Floats lie between -2 and 2, integers anywhere in their type; textures have 8 x 8 random bytes per channel. With
-    `other` the inputs serve both shaders. With `switches` half of the floats in uniforms are 0, 1, 2, 3, 4, -1 or 1/2,
-    as those are that choose between parts of a program.
+    Floats are between -2 and 2, integers anywhere in their type; textures have 8 x 8 random bytes per channel. With
+    `other`, the inputs serve both shaders. With `switches`, half of the floats in uniforms are 0, 1, 2, 3, 4, -1 or
+    1/2, like uniforms that select between parts of a program.
     """
     r = np.random.default_rng(seed)
     out: Inputs = {"attributes": {}, "varyings": {}, "uniforms": {}, "textures": {}}
@@ -92,22 +92,22 @@ def compare_shaders(
     engine: Engine = "reference",
     max_instructions: int = 1_000_000,
 ) -> Comparison:
-    """Run two shaders of the same stage over the same inputs and compare what they compute.
+    """Run two shaders of the same stage on the same inputs and compare their results.
 
     Args:
-        a: what `isakit.load` gives for a GXP file.
+        a: the result of `isakit.load` for a GXP file.
         b: likewise.
-        inputs: `attributes`, `varyings`, `uniforms`, `textures`, `target`, `count` as for `isakit.usse.run`; what is
-            left out is random (`random_inputs`). A shader gets the inputs it knows.
+        inputs: `attributes`, `varyings`, `uniforms`, `textures`, `target`, `count` as for `isakit.usse.run`; inputs
+            left out are random (`random_inputs`). A shader gets the inputs it knows.
         count: random vertices or pixels.
         seed: of the random numbers. Where uniforms are random, several sets of them are tried (`ROUNDS`).
-        ulps: how far two f32 results may lie apart, in units in the last place; of a colour that leaves as f16 or as
-            bytes it is the steps of that format, of two formats those of the coarser one.
+        ulps: tolerance between two f32 results, in units in the last place; for a colour output as f16 or bytes, in
+            steps of that format, of the coarser one if the shaders differ.
         rules: as for `isakit.usse.run`.
-        engine: as for `isakit.usse.run`; where the values part is found on the reference engine.
+        engine: as for `isakit.usse.run`; the first difference is searched on the reference engine.
         max_instructions: as for `isakit.usse.run`.
 
-    Raises LaunchError for shaders of different stages, and what running them raises.
+    Raises LaunchError for shaders of different stages, and everything running them raises.
     """
     if a.stage != b.stage:
         raise LaunchError(f"a {a.stage} and a {b.stage} shader have nothing to compare")
@@ -152,7 +152,7 @@ _COARSE = ("f16", "u8")
 
 
 def _steps(a: Shader, b: Shader) -> dict[str, str]:
-    """Return the coarser format of the colours of two shaders, if it is one whose steps can be counted."""
+    """Return the coarser of the two shaders' colour formats, if it is one with steps."""
     found = [TYPES[v.output_type] for s in (a, b) if isinstance(v := s.file.varyings, FragmentVaryings)
              and v.output_type < len(TYPES)]  # fmt: skip
     coarsest = max((_COARSE.index(t) for t in found if t in _COARSE), default=-1)
@@ -160,7 +160,7 @@ def _steps(a: Shader, b: Shader) -> dict[str, str]:
 
 
 def _match_counts(given: Inputs, inputs: Mapping[str, Any]) -> None:
-    """Let random inputs have as many rows as those given; images become lists of pixels."""
+    """Give random inputs as many rows as the given ones; images become lists of pixels."""
     rows = 1
     for group in ("attributes", "varyings"):
         values: Mapping[str, Any] = inputs.get(group) or {}
@@ -180,7 +180,7 @@ def _match_counts(given: Inputs, inputs: Mapping[str, Any]) -> None:
 
 
 class _Run:
-    """A shader with its share of the inputs."""
+    """A shader with the inputs that it takes."""
 
     def __init__(self, shader: Shader, given: Inputs, rules: Rules, limit: int) -> None:
         names = {c: {p.name for p in shader.parameters if p.category == c} for c in (ATTRIBUTE, UNIFORM, SAMPLER)}
@@ -194,7 +194,7 @@ class _Run:
         self.target, self.count = given.get("target"), given["count"]
 
     def bound(self, once: bool = True) -> BoundShader:
-        """Return the shader with uniforms and textures; `once`: its secondary program has run."""
+        """Return the shader with uniforms and textures bound; `once`: its secondary program has run."""
         return BoundShader(self.shader, self.uniforms, self.textures, {}, self.rules, self.limit, once)
 
     def results(self, engine: Engine) -> dict[str, Array]:
@@ -232,7 +232,7 @@ def _side_by_side(
 
 
 def _state(m: Machine) -> dict[str, Array]:
-    """Return a copy of everything an invocation can change."""
+    """Return a copy of all state that an invocation can change."""
     files = {n: np.array(a) for n, a in m.files.items()}
     depth = np.zeros(m.lanes, np.float32) if m.depth is None else m.depth
     later = np.full((1, m.lanes), -1)

@@ -1,7 +1,7 @@
 """Instruction coverage: which forms, operand alternatives and modifier values of an instruction set were executed.
 
-The items are derived from the records, so that a new instruction is asked for as soon as it exists. `recording`
-collects what Tesla programs execute on the reference engine; `word_for` makes an instruction word with a given item.
+The items are derived from the records, so that a new instruction is required as soon as it exists. `recording` collects
+the items that Tesla programs execute on the reference engine; `word_for` makes an instruction word with a given item.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _ATTEMPTS = 400
 
 @dataclass(frozen=True, order=True)
 class Item:
-    """Something to execute: a form, an alternative of an operand, a value of a modifier, or what a feature changes.
+    """An item to execute: a form, an alternative of an operand, a value of a modifier, or a variation by a feature.
 
-    `form` is the form's position in its record, `part` the operand (with a path into operands made of others), `what`
-    tells the alternative or the value. The same item in two variants is equal.
+    `form` is the form's position in its record, `part` the operand (with a path into nested operands), `what` the
+    alternative or the value. The same item in two variants is equal.
     """
 
     record: str
@@ -70,7 +70,7 @@ def _part_items(
 ) -> Iterator[tuple[Kind, str, str, WordCondition]]:
     """Yield (kind, path, what, condition) of a part. Alternatives that no word can select are not among them.
 
-    Spellings of one meaning are not alternatives: what counts is the bits its meaning depends on.
+    Spellings of one meaning are not alternatives: only bits that its meaning depends on count.
     """
     if isinstance(part, Choice) and not isinstance(part, Spellings):
         earlier: list[Bits] = []
@@ -115,7 +115,7 @@ def _surely_illegal(part: Part, have: Bits) -> bool:
 
 
 def only_errors(form: Form) -> bool:
-    """Return true if a form only exists to give a decode error its name: no word of it can be executed."""
+    """Return true if a form only exists to name a decode error: no word of it can be executed."""
     fixed = form.fixed
     refused = any(_covers(r.when, fixed) for r in form.refusals)
     return refused or any(_surely_illegal(p, fixed) for p in form.parts.values())
@@ -150,9 +150,9 @@ def _form_items(form: Form, original: Form, record: str, i: int) -> dict[Item, W
 
 
 def word_for(view: View, form: Form, item: Item, random: Random, wanted: Collection[Item] = ()) -> int | None:
-    """Find a legal word of the form that has the item, and as many of the `wanted` ones as come along.
+    """Find a legal word of the form that has the item, and as many of the `wanted` ones as possible.
 
-    Operand fields get random values. None when none was found.
+    Operand fields get random values. Returns None if no word was found.
     """
     items = items_of(view)[form]
     units = decoder(view.isa, view.variant.name, view.program)
@@ -181,7 +181,7 @@ def word_for(view: View, form: Form, item: Item, random: Random, wanted: Collect
 class Coverage:
     """The items that were executed, and those that were not.
 
-    `executed`: items seen so far. `note` adds what a word has.
+    `executed`: items seen so far. `note` adds those of a word.
     """
 
     view: View
@@ -216,10 +216,10 @@ def table(executed: Collection[Item], existing: Iterable[Item]) -> str:
 
 @contextmanager
 def recording(view: View) -> Generator[Coverage]:
-    """Collect what every Tesla machine of this process executes on the reference engine inside the block.
+    """Collect the items that any Tesla machine of this process executes on the reference engine inside the block.
 
-    An instruction counts also where its guard holds in no lane, and where it ends the program with a trap. The
-    innermost recording gets it.
+    An instruction also counts if its guard holds in no lane, and if it ends the program with a trap. Only the innermost
+    recording counts it.
     """
     coverage = Coverage(view)
     seen: set[tuple[Form, int]] = set()

@@ -1,4 +1,4 @@
-"""The words of cuda-gdb: where the focus is among kernels, blocks, warps, lanes and threads, and moving it."""
+"""The commands of cuda-gdb: the focus among kernels, blocks, warps, lanes and threads, and moving it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from isakit.errors import LaunchError
 WORDS = ("device", "sm", "kernel", "grid", "block", "thread", "warp", "lane")
 ABOUT = ("kernels", "blocks", "threads", "warps", "lanes", "devices")
 SHOWN = 64
-"""Rows that are shown at most."""
+"""Largest number of rows shown."""
 _PAIR = re.compile(r"([a-z]+)\s*(\(?-?\w+(?:\s*,\s*\w+){0,2}\)?)?\s*")
 
 
 def focus_text(session: SessionView, words: tuple[str, ...] = ("kernel", "block", "thread", "warp", "lane")) -> str:
-    """Return where the focus is, in cuda-gdb's words. Raises LaunchError on another machine."""
+    """Return the focus in cuda-gdb's notation. Raises LaunchError on other machines."""
     facts = _facts(session)
     known = {
         "device": "0", "sm": "0", "kernel": "0", "grid": "1",
@@ -35,7 +35,10 @@ def _facts(session: SessionView) -> Mapping[str, int]:
 
 
 def move(session: SessionView, text: str) -> bool:
-    """Move the focus as `block (1,0) thread (3,0,0)` says; False for words that only ask. Raises LaunchError."""
+    """Move the focus as in `block (1,0) thread (3,0,0)`; return False if the words only query it.
+
+    Raises LaunchError.
+    """
     facts = _facts(session)
     asked = _asked(text)
     if all(value is None for value in asked.values()):
@@ -142,7 +145,7 @@ def table(session: SessionView, what: str, kernel: str) -> list[str]:
 
 
 def _runs(session: SessionView, first: int, block: str) -> list[str]:
-    """Return a row for each run of threads of a warp that are at the same place."""
+    """Return a row for each run of threads of a warp at the same address."""
     target = session.target
     x, y, z = session.target_block()
     count = min(32, x * y * z - (session.execution.facts(first)["tid"]))

@@ -1,9 +1,9 @@
-"""The Debug Adapter Protocol over a pair of streams: what editors speak to a session.
+"""The Debug Adapter Protocol over a pair of streams: the protocol between editors and a session.
 
 Threads are warps (groups of invocations, the core); registers are those of the group's first active lane, or of the
-focused one. Source is the file that the compiler or the assembler knows the lines of, else the PTX; where nothing is
-known, editors show the disassembly. Steps are those of lines unless an editor asks for instructions. A client that goes
-away, or sends what is not a message, ends the conversation.
+focused one. The source is the file in the compiler's or assembler's line table, else the PTX; without either, editors
+show the disassembly. Steps are by line unless an editor requests instructions. A client that disconnects, or sends
+anything but messages, ends the conversation.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from isakit.json_text import JsonObject
 from isakit.waits import NOTICE_SECONDS
 
 LONGEST = 1 << 20
-"""Bytes of a message that is taken."""
+"""Largest accepted message, in bytes."""
 LONGEST_HEADER = 1 << 10
 _LEAST_SIZE = 200
-"""Bytes that a message counts for besides its text."""
+"""Bytes that a message counts for in addition to its text."""
 _HEADERS = (b"content-length", b"content-type")
 MOST_WAITING = 1 << 22
-"""Bytes of all messages that have come and are not answered yet: a program may run for long. As objects they take
-twenty times as much."""
+"""Limit in bytes of all received messages that are not yet answered: a program may run for long. As objects they
+take twenty times as much."""
 MOST = 1 << 16
-"""Instructions or bytes that one request may ask for."""
+"""Largest number of instructions or bytes in one request."""
 _REASONS = {"watchpoint": "data breakpoint", "step": "step", "until": "step",
             "fault": "exception", "interrupt": "pause", "start": "entry", "moved": "goto"}  # fmt: skip
 REGISTERS, FACTS, STACK, LOCALS, INLINED = 1, 2, 3, 4, 5
@@ -46,7 +46,7 @@ REGISTERS, FACTS, STACK, LOCALS, INLINED = 1, 2, 3, 4, 5
 ARRAYS = 100
 """The reference of the first array among the variables; the others follow."""
 PTX = 1
-"""Reference of the source that is in no file."""
+"""Reference of the source that is not a file."""
 
 Message = JsonObject
 
@@ -55,7 +55,7 @@ class MessageSink(Protocol):
     """The receiver of messages."""
 
     def write(self, data: bytes, /) -> object:
-        """Take bytes; raises OSError where the other end is closed."""
+        """Write bytes. Raises OSError if the other end is closed."""
         ...
 
     def flush(self) -> object:
@@ -64,7 +64,7 @@ class MessageSink(Protocol):
 
 
 class DapError(IsakitError):
-    """Bytes that are not a message of the protocol."""
+    """The bytes received are not a message of the protocol."""
 
 
 def read_message(stream: BinaryIO) -> Message | None:
@@ -74,7 +74,7 @@ def read_message(stream: BinaryIO) -> Message | None:
 
 
 def _body(stream: BinaryIO) -> bytes | None:
-    """Read the text of the next message."""
+    """Read the body of the next message, None at the end."""
     length = None
     while True:
         line = stream.readline(LONGEST_HEADER)
@@ -133,7 +133,7 @@ class Adapter:
         return self._sources
 
     def serve(self) -> bool:
-        """Answer requests until the client disconnects, which is True, or goes away."""
+        """Answer requests; return True if the client disconnects properly, False if the connection is lost."""
         threading.Thread(target=self._read, name="isakit-dap", daemon=True).start()
         while not self._ended:
             received = self._held.pop(0) if self._held else self._received()
@@ -149,7 +149,7 @@ class Adapter:
         return self._said_so
 
     def _received(self) -> tuple[Message, int] | None:
-        """Wait for a message; None at the end of what the client sends."""
+        """Wait for a message; return None at the end of the client's messages."""
         while True:
             with suppress(queue.Empty):
                 return self._inbox.get(timeout=NOTICE_SECONDS)
@@ -168,7 +168,7 @@ class Adapter:
         self._inbox.put(None)
 
     def _interrupted(self) -> bool:
-        """Return true if a run must end: the client wants to pause, or is gone."""
+        """Return true if a run must end: the client requests a pause, or has disconnected."""
         while True:
             try:
                 received = self._inbox.get_nowait()
@@ -286,7 +286,7 @@ class Adapter:
         return {"stackFrames": frames, "totalFrames": len(frames)}
 
     def _line(self, place: SourcePlace | None) -> JsonObject:
-        """Return the line of a frame; line 0 where none is known."""
+        """Return the source line of a frame; line 0 if it is not known."""
         if place is None:
             return {"line": 0, "column": 0}
         return {"line": place.line, "column": 1, "source": _source(place.path)}
@@ -336,7 +336,7 @@ class Adapter:
         return {"variables": [{"name": n, "value": v, "variablesReference": 0} for n, v in pairs]}
 
     def _shown(self, v: source_views.ShownVariable) -> JsonObject:
-        """Return a variable as the protocol has it; an array can be opened."""
+        """Return a variable in the protocol's form; an array can be expanded."""
         names = list(self.session.execution.variables)
         opened = ARRAYS + names.index(v.name) if v.variable.count and v.variable.place else 0
         if v.parts:
@@ -399,7 +399,7 @@ class Adapter:
         return {"breakpoints": out}
 
     def _source_breakpoints(self, arguments: Message) -> JsonObject:
-        """Set the breakpoints of a file, in place of those it had. A line without code leads to the next with some."""
+        """Replace the breakpoints of a file. A breakpoint on a line without code moves to the next line with code."""
         path = _path(_source_of(arguments))
         self._forget(path)
         out: list[JsonObject] = []
@@ -428,7 +428,7 @@ class Adapter:
         return {"breakpoints": out}
 
     def _told(self, b: Breakpoint, path: str = "") -> JsonObject:
-        """Return a breakpoint as the protocol has it; the first kernel with its place makes it a real one."""
+        """Return a breakpoint in the protocol's form; it is verified by the first kernel that has its place."""
         there = bool(b.point.addresses)
         if not there:
             self._unseen.add(b.number)
@@ -439,7 +439,7 @@ class Adapter:
         return out if there else {**out, "message": "no kernel that has run so far has this place"}
 
     def _break(self, kind: str, where: str | int, asked: Any) -> Breakpoint:
-        """Set a breakpoint with the conditions that a request gives it."""
+        """Set a breakpoint with the conditions of a request."""
         ignore = max(0, int(asked.get("hitCondition") or 1) - 1)
         made = self.session.break_at(where, str(asked.get("condition") or ""), ignore=ignore)
         self._set.setdefault(kind, []).append(made.number)
@@ -535,20 +535,20 @@ _UNUSABLE = (IsakitError, ValueError, TypeError, KeyError, AttributeError)
 
 
 def _described(e: Exception) -> str:
-    """Return what a request is refused with."""
+    """Return the error message for a refused request."""
     known = isinstance(e, (IsakitError, ValueError, TypeError, KeyError, OverflowError))
     return (str(e) or type(e).__name__) if known else f"internal error: {described_bug(e)}"
 
 
 def _source(path: str) -> JsonObject:
-    """Return a source as the protocol names it: a file, or the PTX."""
+    """Return a source in the protocol's form: a file, or the PTX."""
     if path:
         return {"name": os.path.basename(path), "path": path}
     return {"name": "kernel.ptx", "sourceReference": PTX}
 
 
 def _source_of(arguments: Message) -> Message:
-    """Return the source that a request names. Raises LaunchError."""
+    """Return the source named by a request. Raises LaunchError."""
     source = arguments.get("source")
     if not isinstance(source, dict):
         raise LaunchError("`source` must be an object")
@@ -556,14 +556,14 @@ def _source_of(arguments: Message) -> Message:
 
 
 def _path(source: Message) -> str:
-    """Return the path of a source that a request names; "" for the PTX."""
+    """Return the path of the source named by a request; "" for the PTX."""
     return "" if source.get("sourceReference") else str(source["path"])
 
 
 class DapServer:
     """A session on a port or a socket: one editor at a time, until one disconnects.
 
-    Raises LaunchError for a port not to be had.
+    Raises LaunchError for a port that cannot be used.
     """
 
     def __init__(self, session: Session, place: int | str = 0) -> None:
@@ -573,7 +573,7 @@ class DapServer:
         self.port = 0 if isinstance(place, str) else int(self._listening.getsockname()[1])
 
     def serve(self) -> None:
-        """Serve editors. One that vanishes stops the program and leaves the session to the next."""
+        """Serve editors. One that vanishes stops the program and leaves the session to the next one."""
 
         def one(client: socket.socket) -> bool:
             with client.makefile("rb") as source:

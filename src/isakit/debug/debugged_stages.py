@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class DebuggedStages(WrappedStages):
-    """Runs programs as another engine does; while a debugger is attached, on the reference machine before its eyes.
+    """Runs programs like the wrapped engine or, while a debugger is attached, on the reference machine in its session.
 
     A run is a launch of the kernel `vertex`, `geometry` or `fragment`: up to 16,384 vertices, primitives or fragments
     of a draw, the lanes of its warps. Those of compute shaders, which no stage engine runs, come through `grid`.
@@ -33,7 +33,7 @@ class DebuggedStages(WrappedStages):
     def prepared(
         self, launch: Launch, lanes: int, results: Iterable[int], choices: GraphicsChoices, eager: bool | None = None
     ) -> tuple[Launch, CompiledKernel] | None:
-        """Return nothing while a debugger looks: draws go batch by batch through `run` then."""
+        """Return None while a debugger is attached, so that draws go batch by batch through `run`."""
         return None if self._server.wanted else super().prepared(launch, lanes, results, choices, eager)
 
     def run(
@@ -64,7 +64,7 @@ class DebuggedStages(WrappedStages):
 
 
 def _within_windows(launch: Launch, device: DeviceMemory) -> DeviceMemory:
-    """Return the device's memory cut to the windows of a launch, as a debugger keeps copies of all it can touch."""
+    """Return the device's memory restricted to the windows of a launch, since a debugger copies all of it."""
     out = DeviceMemory(device.memory.bytes)
     parts: list[list[int]] = []
     for w in sorted(launch.windows.values(), key=lambda w: w.base):

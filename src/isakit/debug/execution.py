@@ -1,8 +1,7 @@
 """Machines as a debugger drives them: in one fixed order, countable, and stopped at points.
 
 The order is part of an execution: the position, which counts the instructions of groups (Tesla: warps; USSE: groups of
-invocations) or the cycles (vµc) since the start, says what the state is, and the same position is the same state each
-time. That is what going backwards rests on.
+invocations) or the cycles (vµc) since the start, determines the state. Going backwards relies on that.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from isakit.machine.target import Target
 
 Access = Literal["read", "write"]
 SavedState = tuple[Snapshot, Any]
-"""A state of the machine, and what else decides about the order: each execution has its own."""
+"""A saved state, with what determines the order: each execution has its own type."""
 
 
 class MemoryAccess(NamedTuple):
@@ -37,7 +36,7 @@ class MemoryAccess(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """An entry of a thread's stack, innermost first: its kind, where its lanes go on, which lanes, and in words."""
+    """An entry of a thread's stack, innermost first: its kind, where its lanes continue, which lanes, in words."""
 
     kind: str
     address: int
@@ -47,12 +46,12 @@ class Frame(NamedTuple):
 
 @dataclass(eq=False)
 class Point:
-    """Something a run stops at, before an instruction.
+    """A condition at which a run stops, before an instruction.
 
-    Attributes: `addresses`: byte addresses, each with the condition that compiled code may look at first (None:
-    always); `check`: asked where such a condition holds, of the thread whose group executes next; `skip`: hits that are
-    let pass; `hits`: how often it was met; `every`: it is checked before every instruction, wherever; `lanes`: the
-    lanes of a warp that conditions are asked of; `sure`: a condition that holds is a hit, `check` need not be asked.
+    Attributes: `addresses`: byte addresses, each with the condition that compiled code may test first (None: always);
+    `check`: called if such a condition holds, with the thread whose group executes next; `skip`: hits to ignore;
+    `hits`: number of hits; `every`: it is checked before every instruction, at any address; `lanes`: the lanes of a
+    warp for which conditions are tested; `sure`: a true condition is a hit without calling `check`.
     """
 
     addresses: Mapping[int, Node | None]
@@ -67,7 +66,7 @@ class Point:
 
 
 class Hit(NamedTuple):
-    """Points that were met before the next instruction."""
+    """The points that were hit before the next instruction."""
 
     points: list[Point]
 
@@ -83,11 +82,11 @@ class Execution(ABC):
     _variables: SourceVariables | None = None
     unit: str = "instruction"
     turn: int = 1 << 16
-    """Positions that one group executes alone before another one's turn may be overdue."""
+    """Positions that one group executes alone before it is another one's turn."""
 
     @property
     def variables(self) -> SourceVariables:
-        """The variables of the source, where its compiler has said where they are."""
+        """The variables of the source, if its compiler has recorded their locations."""
         if self._variables is None:
             self._variables = SourceVariables(self.program.lines, self.target.memories)
         return self._variables
@@ -105,12 +104,12 @@ class Execution(ABC):
 
     @property
     def may_not_count(self) -> bool:
-        """True if the next step may be one that is not counted."""
+        """True if the next step may be an uncounted one."""
         return False
 
     @property
     def moment(self) -> tuple[int, int]:
-        """Position and uncounted steps: says exactly what the state is."""
+        """(position, uncounted steps), which determine the state exactly."""
         return self.position, self.sub
 
     @property
@@ -137,11 +136,11 @@ class Execution(ABC):
         return []
 
     def facts(self, thread: int) -> Mapping[str, int]:
-        """Return the variables of a thread that expressions can name: `lane`, `warp`, `block.x` ..."""
+        """Return the variables of a thread that expressions can name: `lane`, `warp`, `block.x` and so on."""
         return {"thread": thread}
 
     def find(self, **where: Any) -> int:
-        """Return the thread a place names (`lane=3`). Raises LaunchError."""
+        """Return the thread named by keywords (`lane=3`). Raises LaunchError."""
         if set(where) - {"thread"}:
             raise LaunchError(f"this machine has no {', '.join(sorted(set(where) - {'thread'}))}")
         number = int(where.get("thread", 0))
@@ -150,39 +149,42 @@ class Execution(ABC):
 
     @property
     def instructions(self) -> int:
-        """Instructions that threads have executed."""
+        """Number of instructions that threads have executed."""
         return self.position
 
     # --- moving ---
     @abstractmethod
     def step(self) -> int | None:
-        """Execute one instruction of the next group; returns one of its threads. Raises MachineFault, NotModelled."""
+        """Execute one instruction of the next group; return one of its threads. Raises MachineFault, NotModelled."""
 
     def prefer(self, thread: int) -> None:
-        """Let the group of a thread execute next. Raises LaunchError for one that cannot."""
+        """Make the group of a thread execute next. Raises LaunchError for one that cannot."""
         if self.target.thread(thread).state != "ready":
             raise LaunchError(f"{self.target.thread(thread).name} cannot execute an instruction")
 
     @abstractmethod
     def save(self) -> SavedState:
-        """Return the state, and what else decides about the order."""
+        """Return the state, including what determines the order."""
 
     @abstractmethod
     def load(self, saved: SavedState, position: int) -> None:
-        """Go back to a saved state, which was taken at a position."""
+        """Restore a saved state, taken at `position`."""
 
     tells_touches: bool = True
-    """True if `touched` finds the accesses of a step."""
+    """True if `touched` can observe the accesses of a step."""
 
     @property
     def accessed(self) -> object:
-        """The object whose `load`, `store` and `atomic` instructions call; None where no access is watched."""
+        """The object whose `load`, `store` and `atomic` methods instructions call.
+
+        None if accesses are not observed.
+        """
         return None
 
     def touched(
         self, step: Callable[[], object], about: Callable[[Sequence[MemoryAccess]], None] | None = None
     ) -> list[MemoryAccess]:
-        """Run `step` and return its memory accesses in order; `about` is told of each right before it is made."""
+        """Run `step` and return its memory accesses in order; `about` is called with each right before it is made."""
         state: Any = self.accessed
         out: list[MemoryAccess] = []
         telling = False
@@ -221,22 +223,22 @@ class Execution(ABC):
         return out
 
     def publish(self) -> None:  # noqa: B027 - most have nothing outside
-        """Bring what is outside of the machine up to date: arrays that were passed to a kernel."""
+        """Update data outside of the machine: arrays that were passed to a kernel."""
 
     def mark(self) -> None:  # noqa: B027 - most need no turns
         """Remember which group executes now, for `overdue`."""
 
     def overdue(self) -> int | None:
-        """Return a thread whose turn it is, if since `mark` only one group that may wait for it has executed."""
+        """Return a thread whose turn it is, if since `mark` only one group, which may wait for it, has executed."""
         return None
 
     # --- running ---
     def run(self, until: int, points: Sequence[Point], record: bool = False) -> Hit | Ended:
-        """Run to a position at most, or until a point is met before an instruction.
+        """Run to a position at most, or until a point is hit before an instruction.
 
-        `record`: points are not stopped at; their `last` says where they were met last, `until` excluded, or where
-        compiled code could not tell that they were not. Raises
-        MachineFault and NotModelled, with the state before the instruction.
+        `record`: do not stop at points; their `last` becomes the position of their last hit before `until`, or of the
+        last one that compiled code could not exclude. Raises MachineFault and NotModelled, with the state before the
+        instruction.
         """
         while self.position < until:
             thread = self.following
@@ -250,7 +252,7 @@ class Execution(ABC):
         return "until"
 
     def met(self, points: Sequence[Point], thread: int, record: bool = False) -> list[Point]:
-        """Return the points that are met here, counted."""
+        """Return the points that are hit here, counting the hits."""
         address = self.target.thread(thread).address
         out: list[Point] = []
         for p in points:

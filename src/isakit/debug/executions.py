@@ -27,7 +27,7 @@ from isakit.machine.vuc.vuc_target import VucTarget
 
 
 def execution_of(machine: object, program: Program | None = None, *, compiled: bool = True) -> Execution:
-    """Return the execution of a machine's program; see `Session`. Raises LaunchError for anything else."""
+    """Return the execution for a machine's program; see `Session`. Raises LaunchError for anything else."""
     target = target_of(machine)
     if target.isa == "tesla":
         from isakit.debug.tesla_execution import TeslaExecution
@@ -44,7 +44,7 @@ def execution_of(machine: object, program: Program | None = None, *, compiled: b
 
 
 def _code(target: Target) -> Program:
-    """Return the program in code memory, up to the last word that was written."""
+    """Return the program in code memory, up to the last word written."""
     from isakit.instruction_sets import isa
 
     core = cast(VucTarget, target).core

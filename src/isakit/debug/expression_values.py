@@ -1,9 +1,8 @@
 """The meaning of expressions, as values of `isakit.sem`: evaluated for a thread, or compiled for all of them.
 
-`value_of` says once what an operator does. Where the leaves of an expression are constants, which is what `evaluate`
-makes them, the value folds to one; where they are nodes it is what an engine makes code of (`tesla_conditions`).
-Floating point is IEEE's, of doubles: integer definitions that every engine has, and for constants the host's, which a
-test holds equal.
+`value_of` defines each operator once. If the leaves of an expression are constants, as in `evaluate`, the value folds
+to a constant; if they are nodes, an engine compiles it (`tesla_conditions`). Floating point is IEEE double precision:
+by integer definitions that every engine has, and for constants by the host's, which a test compares.
 """
 
 from __future__ import annotations
@@ -44,30 +43,30 @@ _HOST: dict[str, Callable[[float, float], float]] = {
     "/": lambda a, b: a / b if b else 0.0,
     "%": lambda a, b: math.nan if b and math.isinf(a) else math.fmod(a, b) if b else 0.0,
 }  # fmt: skip
-"""Operators on doubles that are known."""
+"""Operators on doubles that are constant."""
 _BITS = ("&", "|", "^", "<<", ">>")
 _SIGN = 1 << 63
 _ALL = (1 << 64) - 1
 LAST_ADDRESS = 0xFF_FFFF_FFFF
-"""Addresses beyond it are taken for it, where no memory is: they are outside, and do not begin at 0 again."""
+"""Larger addresses are clamped to this one, where there is no memory, so that they do not wrap around to 0."""
 
 
 class TypedValue(NamedTuple):
-    """A value of 64 bits, and whether they are a number of floating point, else a whole one with a sign."""
+    """A 64-bit value, and whether it is a double or else a signed integer."""
 
     bits: Value
     real: bool
 
 
 class Scope(Protocol):
-    """Values of the names in an expression; raises for what is not there."""
+    """Values of the names in an expression; raises for names that do not exist."""
 
     def register(self, name: str) -> Value:
         """Return the content of a register, of at most 64 bits."""
         ...
 
     def variable(self, name: str) -> Value:
-        """Return a fact about the thread, of at most 64 bits."""
+        """Return a variable of the thread, of at most 64 bits."""
         ...
 
     def memory(self, space: str, address: Value, size: int) -> Value:
@@ -76,9 +75,9 @@ class Scope(Protocol):
 
 
 def value_of(node: Node, scope: Scope) -> TypedValue:
-    """Return the value of an expression; operands that the left side of `&&` or `||` decides against are not asked for.
+    """Return the value of an expression; operands of `&&` and `||` are short-circuited.
 
-    Raises NotModelled for a quotient or a remainder of doubles that are not known.
+    Raises NotModelled for a quotient or a remainder of doubles that are not constant.
     """
     match node:
         case NumberTerm(number):
@@ -107,7 +106,7 @@ def value_of(node: Node, scope: Scope) -> TypedValue:
 
 
 def truth(v: TypedValue) -> Value:
-    """Return whether a value is not zero, as one bit; what is not a number is not zero."""
+    """Return whether a value is not zero, as one bit; a NaN is not zero."""
     return ~((v.bits << 1) if v.real else v.bits).is_zero
 
 
@@ -122,7 +121,7 @@ def _bits_of(number: float) -> Value:
 
 
 def _known(v: Value) -> float:
-    """Return the double that a constant is."""
+    """Return the double of a constant."""
     return struct.unpack("<d", v.number.to_bytes(8, "little"))[0]
 
 
@@ -135,7 +134,7 @@ def _flag(v: Value) -> TypedValue:
 
 
 def _whole(v: TypedValue) -> Value:
-    """Cut a number to 64 bits without what stands after the point; 0 for one that is too large, and for no number."""
+    """Return a double truncated to a 64-bit integer; 0 for one that is too large, and for NaN."""
     if not v.real:
         return v.bits
     if v.bits.op == "const":
@@ -154,7 +153,7 @@ def _double(v: TypedValue) -> Value:
 
 
 def _as(kind: str, bits: Value) -> TypedValue:
-    """Return the number that bits of a type's size are."""
+    """Return the number represented by bits of a type's size."""
     size, letter = TYPES[kind]
     if letter in "ef":
         if bits.op == "const":
@@ -228,7 +227,7 @@ def _of_bits(operator: str, x: Value, y: Value) -> Value:
 
 
 def _quotient(x: Value, y: Value) -> Value:
-    """Divide towards zero; by zero gives 0."""
+    """Return a quotient rounded towards zero; 0 for division by zero."""
     size = [select(v.sign, -v, v) for v in (x, y)]
     q = size[0].udiv(size[1])
     return select(y.is_zero, 0, select(x.sign ^ y.sign, -q, q))
@@ -252,7 +251,7 @@ def _of_doubles(operator: str, x: Value, y: Value) -> TypedValue:
 
 # --- evaluation -------------------------------------------------------------------------------------------------------
 class _OfThread:
-    """Constants that a thread has."""
+    """Constants of a thread."""
 
     def __init__(self, facts: ThreadFacts) -> None:
         self.facts = facts
@@ -275,7 +274,7 @@ def _variable(facts: ThreadFacts, name: str) -> int:
 
 
 def evaluate(node: Node, facts: ThreadFacts) -> Number:
-    """Return the value for a thread. Raises ExpressionError for a name there is not, and what `facts` raises."""
+    """Return the value for a thread. Raises ExpressionError for an unknown name, and everything `facts` raises."""
     match node:  # as they are, however wide
         case NamedRegister(name):
             return facts.register(name)
@@ -288,7 +287,7 @@ def evaluate(node: Node, facts: ThreadFacts) -> Number:
 
 # --- conditions -------------------------------------------------------------------------------------------------------
 class _Reads:
-    """Names as formal arguments of a function, with what reads them of a thread."""
+    """Names as formal arguments of a function, with functions that read them for a thread."""
 
     def __init__(self) -> None:
         self.formals: list[Value] = []
@@ -347,7 +346,7 @@ def _compiled(node: Node) -> Callable[[ThreadFacts], bool]:
 
 
 def _is_interpreted(node: Node) -> bool:
-    """Return whether a node has doubles, which the host computes faster, or decides what is read below it."""
+    """Return whether a node has doubles, which the host computes faster, or short-circuits operands."""
     match node:
         case NumberTerm(number):
             return isinstance(number, float)

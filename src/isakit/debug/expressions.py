@@ -1,12 +1,12 @@
 """The expressions of conditions, displays and tracepoints: parsed here, never by Python.
 
-    $r5 == 0x10 && lane < 8        s[$r2 + 4]:f32 > 1.5        block.x == 3 && s32($r7) < 0
+ $r5 == 0x10 && lane < 8 s[$r2 + 4]:f32 > 1.5 block.x == 3 && s32($r7) < 0
 
-Whole numbers are 64 bits wide and wrap; a register or a memory cell is a number without sign. `s32($r1)` and its like
-read the low bits of a number as another type, `f32` among them; with a number of floating point on one side an
-operation is one of doubles. A division by zero gives 0, a shift by 64 or more loses every bit. `&&` and `||` look at
-their right side only where it matters. Python's `and`, `or` and `not` mean what they mean there: `not` binds more
-loosely than a comparison, `!` more tightly.
+Integers are 64 bits wide and wrap; a register or a memory cell is unsigned. `s32($r1)` and similar casts reinterpret
+the low bits of a number as another type, which may be `f32`; an operation with a floating-point operand is one of
+doubles. A division by zero gives 0, a shift by 64 or more loses every bit. `&&` and `||` evaluate their right side only
+if it matters. Python's `and`, `or` and `not` have their precedence there: `not` binds more loosely than a comparison,
+`!` more tightly.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from isakit.errors import IsakitError
 
 Number = int | float
 LONGEST, DEEPEST = 2000, 64
-"""Characters of an expression, and parentheses inside of each other."""
+"""Largest length of an expression in characters, and deepest nesting of parentheses."""
 
 TYPES: dict[str, tuple[int, str]] = {
     "u8": (1, "B"), "s8": (1, "b"), "u16": (2, "H"), "s16": (2, "h"), "u32": (4, "I"), "s32": (4, "i"),
     "u64": (8, "Q"), "s64": (8, "q"), "f32": (4, "f"), "f64": (8, "d"), "f16": (2, "e"),
 }  # fmt: skip
-"""Types: bytes, and the letter `struct` knows them by."""
+"""Types: size in bytes, and format character of `struct`."""
 
 
 class ExpressionError(IsakitError):
-    """An expression that cannot be parsed or names something unknown; the message has the place."""
+    """An expression that cannot be parsed or names something unknown; the message gives the position."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class NamedRegister:
 
 @dataclass(frozen=True)
 class Variable:
-    """A fact about where a thread is, such as `lane`, or a variable of the source."""
+    """A property of a thread's position, such as `lane`, or a variable of the source."""
 
     name: str
 
@@ -81,7 +81,7 @@ class Unary:
 
 @dataclass(frozen=True)
 class Binary:
-    """Two operands and what stands between them."""
+    """A binary operator with its two operands."""
 
     operator: str
     left: Node
@@ -92,14 +92,14 @@ Node = NumberTerm | NamedRegister | Variable | Load | Cast | Unary | Binary
 
 
 class ThreadFacts(Protocol):
-    """Values of a thread that expressions can read. Raises LaunchError or MachineFault for what is not there."""
+    """Values of a thread that expressions can read. Raises LaunchError or MachineFault for values that do not exist."""
 
     def register(self, name: str) -> int:
         """Return a register's content."""
         ...
 
     def variable(self, name: str) -> int:
-        """Return a fact. Raises KeyError where there is none of the name."""
+        """Return a variable of the thread. Raises KeyError for an unknown name."""
         ...
 
     def memory(self, space: str, address: int, size: int) -> bytes:
@@ -116,9 +116,9 @@ _TOKEN = re.compile(
 )
 _LEVELS = (("||",), ("&&",), ("|",), ("^",), ("&",), ("==", "!="), ("<", "<=", ">", ">="), ("<<", ">>"), ("+", "-"),
            ("*", "/", "%"))  # fmt: skip
-"""Binary operators, those that bind loosest first, as in C."""
+"""Binary operators, loosest binding first, as in C."""
 _NOT = 2
-"""The level of what Python's `not` applies to: everything but `and` and `or`."""
+"""The level of the operand of Python's `not`: everything but `and` and `or`."""
 _WORDS = {"and": "&&", "or": "||"}
 
 
@@ -132,9 +132,9 @@ def parse(
     parts: Container[str] = (),
     inner: Callable[[str], tuple[int, ...]] = lambda name: (),
 ) -> Node:
-    """Parse an expression. `spaces` tells whether a name is one of a memory, `parts` are those of variables.
+    """Parse an expression. `spaces` tells whether a name is that of a memory, `parts` returns the parts of a variable.
 
-    `inner` returns the lengths of the axes of an array but the first.
+    `inner` returns the lengths of an array's axes except the first.
 
     Raises ExpressionError.
     """
@@ -294,7 +294,7 @@ class _nesting_limit:  # noqa: N801 - used like a function
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield the node and all below it."""
+    """Yield a node and all its descendants."""
     yield node
     match node:
         case Load(address=inner) | Cast(operand=inner) | Unary(operand=inner):

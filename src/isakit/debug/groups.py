@@ -6,11 +6,11 @@ from isakit.debug.session_view import SessionView
 from isakit.machine.target import Target, Thread
 
 SHOWN = 512
-"""Groups that clients are told of."""
+"""Largest number of groups reported to clients."""
 
 
 def width(target: Target) -> int:
-    """Return threads of a group: the lanes of a warp, else one."""
+    """Return the number of threads of a group: the lanes of a warp, else one."""
     return 32 if target.isa == "tesla" else 1
 
 
@@ -50,7 +50,7 @@ def activity(target: Target, number: int) -> str:
 def look_at(session: SessionView, number: int) -> None:
     """Focus on a group, unless a thread of it has the focus already. Raises LaunchError.
 
-    The focus is on a lane that is active, or on the first one where the group has ended.
+    The focus goes to an active lane, or to the first one if the group has ended.
     """
     target = session.target
     if group_of(target, session.focus) == number:

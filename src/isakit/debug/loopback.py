@@ -1,7 +1,7 @@
 """The sockets that other debuggers connect to: a port of this machine, open to all its users, or a file in a folder.
 
-Nothing listens on any other address. Pages of a browser reach ports, too, and can have an HTTP request sent to one:
-protocols here take a client for one of theirs by its first bytes.
+Nothing listens on any other address. Web pages can reach ports, too, by having the browser send an HTTP request:
+protocols here recognise their clients by the first bytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LOOPBACK = "127.0.0.1"
 SECONDS = 10.0
 """Seconds that a client may leave its data unread before it counts as gone."""
 _GRACE = 1.0
-"""Seconds that a new client waits for one that may be about to leave."""
+"""Seconds that a new client waits for one that may be about to disconnect."""
 
 
 class _SocketFile(socket.socket):
@@ -38,7 +38,7 @@ class _SocketFile(socket.socket):
 def listener(place: int | str) -> socket.socket:
     """Return a socket that listens: at a port, 0 for any that is free, or at a path, for this user alone.
 
-    Raises LaunchError where it cannot be had.
+    Raises LaunchError if that is not possible.
     """
     if isinstance(place, str):
         return _at_path(place)
@@ -73,14 +73,14 @@ def _at_path(path: str) -> socket.socket:
 
 
 def place_of(listening: socket.socket) -> str:
-    """Return the address of a listening socket, as gdb and others take it."""
+    """Return the address of a listening socket, in the notation of gdb and others."""
     name = listening.getsockname()
     return name if isinstance(name, str) else f"{name[0]}:{name[1]}"
 
 
 @contextmanager
 def closing(listening: socket.socket) -> Generator[None]:
-    """Close a socket that listens at the end, and remove it where it is in a folder."""
+    """Close a listening socket at the end, and remove its file."""
     name = listening.getsockname()
     try:
         with listening:
@@ -116,7 +116,7 @@ class SocketWriter:
 
 
 def _has_left(client: socket.socket | None) -> bool:
-    """Return true if the other end is closed, though what it has sent may not be answered yet."""
+    """Return true if the other end is closed, even if some of its data has not been answered yet."""
     if client is None or not hasattr(select, "POLLRDHUP"):
         return False
     watched = select.poll()
@@ -128,7 +128,7 @@ def _has_left(client: socket.socket | None) -> bool:
 
 
 class SingleClientServer:
-    """Serves one client at a time; turns others away while one is connected."""
+    """Serves one client at a time; others are turned away while it is connected."""
 
     def __init__(self, listening: socket.socket, serve: Callable[[socket.socket], bool]) -> None:
         self._listening, self._serve = listening, serve
@@ -138,7 +138,7 @@ class SingleClientServer:
         self._here = threading.Condition()
 
     def run(self) -> None:
-        """Serve until a client says that it is done, which `serve` tells by True."""
+        """Serve until a client is done, in which case `serve` returns True."""
         self._free.set()
         with closing(self._listening):
 
@@ -172,9 +172,9 @@ class SingleClientServer:
                 self._free.set()
 
     def _turn_away(self) -> None:
-        """Turn away those that came while another client was waiting in vain: they would wait one after the other.
+        """Turn away clients that arrived while another one was waiting in vain.
 
-        One that comes when the client that was served has left is not among them.
+        They would all wait, one after the other. One that arrives after the served client has left is not among them.
         """
         with suppress(OSError, ValueError):  # closed: the session is over
             while select.select([self._listening], [], [], 0)[0]:
@@ -188,7 +188,7 @@ class SingleClientServer:
             self._here.notify()
 
     def close(self) -> None:
-        """Let `run` return after the client that is there."""
+        """Let `run` return after the present client."""
         self._next(None)
 
 

@@ -1,4 +1,4 @@
-"""A Tesla machine that tells of every instruction and every access: the base of sanitizer and profiler."""
+"""A Tesla machine that reports every instruction and every access: the base of sanitizer and profiler."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ AccessKind = Literal["read", "write", "atomic"]
 
 
 class ObservedMachine(Machine):
-    """Runs as `Machine` does. While an instruction executes, `op` is it, and `kind` and `value` are its access."""
+    """Runs like `Machine`.
+
+    While an instruction executes, `op` is that instruction, and `kind` and `value` its access.
+    """
 
     op: Op | None = None
     kind: AccessKind = "read"
@@ -34,7 +37,7 @@ class ObservedMachine(Machine):
         """Observe an access of lanes (`chosen` of them, None for all) to a space; `placed`: its addresses."""
 
     def refused(self, space: str, address: Array, lanes: Lanes) -> bool:
-        """Handle a store to a space that cannot be written; return true to leave it out and go on."""
+        """Handle a store to a read-only space; return true to skip it and continue."""
         return False
 
     def _start_wave(self) -> None:
@@ -70,7 +73,7 @@ class ObservedMachine(Machine):
 
 
 class _Watched:
-    """A memory space that tells of every access."""
+    """A memory space that reports every access."""
 
     def __init__(self, machine: ObservedMachine, name: str, space: AddressSpace) -> None:
         self._machine, self._name, self._space = machine, name, space
@@ -87,5 +90,5 @@ class _Watched:
 
 
 def numbers_of(lanes: Lanes) -> Array:
-    """Return positions of the executing lanes on the machine's lane axis."""
+    """Return the positions of the executing lanes on the machine's lane axis."""
     return lanes.numbers if lanes.active is None else lanes.numbers[lanes.active]

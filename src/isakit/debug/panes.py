@@ -1,6 +1,6 @@
 """The views of a session: listing, lanes, registers, memory and stack, as lines of text and as HTML.
 
-Lines are at most `WIDTH` wide and say everything without colour: `>` marks the next instruction, `*` what changed.
+Lines are at most `WIDTH` wide and complete without colour: `>` marks the next instruction, `*` changes.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def listing(session: SessionView, around: int | None = None, before: int = 4, af
 
 
 def source_line(session: SessionView, address: int) -> str:
-    """Return `file:line  text` of the source an instruction comes from; "" where nothing says so."""
+    """Return `file:line  text` of the source of an instruction; "" if it is not known."""
     table = session.program.lines
     return table.shown(address) if table is not None else ""
 
@@ -93,7 +93,7 @@ def source_label(session: SessionView, address: int) -> str:
 
 
 def stack(session: SessionView) -> list[str]:
-    """Show the focused thread's stack, innermost entry first, with what the entries mean."""
+    """Show the focused thread's stack, innermost entry first, with the meaning of entries."""
     frames = session.frames()
     if not frames:
         return ["the stack is empty"]
@@ -137,7 +137,7 @@ def html(session: SessionView) -> str:
 
 
 def everything(session: SessionView, before: Mapping[str, int] | None = None) -> Iterable[tuple[str, list[str]]]:
-    """Yield all panes by name; registers are marked that have changed since `before`."""
+    """Yield all panes by name; registers that have changed since `before` are marked."""
     yield "code", listing(session)
     yield "lanes", lanes(session)
     yield "registers", registers(session, before)

@@ -1,4 +1,4 @@
-"""The history of a pixel of a scene: the fragments that covered it, in order, each to be run in a session."""
+"""The history of a pixel of a scene: the fragments that covered it, in order, each of which can be run in a session."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class PixelFragment:
         draw: number of the draw in the scene.
         primitive: number of the primitive in the draw.
         launch, quad, lane: the program's run for the quad of pixels, and the pixel's lane in it.
-        color: what the program returned for the first target, None if it discarded the fragment.
+        color: the program's output for the first target, None if it discarded the fragment.
         before, after: the pixel of the first target around the pass that wrote the fragment. Fragments of one pass,
             which share both, come one right after the other.
     """
@@ -67,7 +67,7 @@ class PixelFragment:
 class Pixel:
     """A pixel, counted from the left and from the lowest row, and its fragments in drawing order.
 
-    Attributes: `elsewhere`: where nothing covers it, what is known of other draws, in words.
+    Attributes: `elsewhere`: if nothing covers it, a description of other draws.
     """
 
     x: int
@@ -79,7 +79,10 @@ class Pixel:
 
     @property
     def last(self) -> int:
-        """The number of the last fragment that changed the pixel, of the very last if none did. Raises LaunchError."""
+        """The number of the last fragment that changed the pixel, or of the very last one if none did.
+
+        Raises LaunchError.
+        """
         if not self.fragments:
             raise LaunchError(f"no primitive covers the pixel ({self.x}, {self.y}){self.elsewhere}")
         changed = [n for n, f in enumerate(self.fragments) if f.color is not None and f.before != f.after]
@@ -106,7 +109,10 @@ class Pixel:
 
 
 def pixel(scene: Scene, x: int, y: int, chip: str | None = None) -> Pixel:
-    """Draw a scene and look at one pixel: column x, row y from below. Raises LaunchError for a place outside."""
+    """Draw a scene and return the history of one pixel: column x, row y from below.
+
+    Raises LaunchError for a pixel outside.
+    """
     if not (0 <= x < scene.width and 0 <= y < scene.height):
         raise LaunchError(f"the picture has {scene.width} x {scene.height} pixels; ({x}, {y}) is none of them")
     pipeline: WatchedPipeline = scene.pipeline(kind=WatchedPipeline)
@@ -162,7 +168,7 @@ class WatchedPipeline(Pipeline):
         return bool(self.targets) and y < self.targets[0].pixels.shape[0] and x < self.targets[0].pixels.shape[1]
 
     def settle(self) -> None:
-        """Note the colour after the pass of the fragments found last, which is over."""
+        """Record the colour after the pass of the last fragments found, which has ended."""
         for f in self.found:
             f.after = f.after or self.now()
 

@@ -39,12 +39,12 @@ from isakit.machine.tesla.occupancy import Occupancy, occupancy
 from isakit.spec import InstructionKind
 
 KEPT = 1 << 16
-"""Patterns of half-warps whose costs are remembered."""
+"""Patterns of half-warps whose costs are cached."""
 
 
 @dataclass
 class Profile:
-    """A profile: `lines` by address, and `counters` under the names that NVIDIA's profiler had for these chips."""
+    """A profile: `lines` by address, and `counters` under the names of NVIDIA's profiler for these chips."""
 
     kernel: str
     chip: str
@@ -53,7 +53,7 @@ class Profile:
     counters: dict[str, int]
     occupancies: list[Occupancy]
     source: LineTable | None = None
-    """The lines that the instructions come from."""
+    """The source lines of the instructions."""
     blocks: list[BlockCounts] = field(default_factory=list[BlockCounts])
     """The counts by basic block."""
 
@@ -80,7 +80,7 @@ class Profile:
         return LineRecord(**vars(x), path=where.path, line=where.line, ptx_line=where.ptx)
 
     def by_source(self) -> list[str]:
-        """Show executions and lanes of every line of the source; nothing if the code does not know its lines."""
+        """Show executions and lanes of every source line; nothing if there is no line table."""
         if self.source is None:
             return []
         sums: dict[str, list[int]] = {}
@@ -95,7 +95,7 @@ class Profile:
         return out
 
     def listing(self) -> list[str]:
-        """Show the code with the counts at each instruction, and the lines it comes from."""
+        """Show the code with the counts of each instruction, and its source lines."""
         out = [f"{'executed':>9} {'lanes':>6} {'moved':>9} {'serial':>6}  code"]
         last = ""
         for x in self:
@@ -144,9 +144,9 @@ def profile(
     Args:
         machine: a Tesla `Machine` that has not begun; another one runs the launch on the same device memory.
         name: of the kernel.
-        capability: whose rules count, "1.0" or "1.3"; left out, those of the launch's chip.
-        max_instructions: bound of the run.
-        source: where the instructions come from, to be shown beside them.
+        capability: the rules to apply, "1.0" or "1.3" (default: those of the launch's chip).
+        max_instructions: limit of the run, in instructions of warps.
+        source: source lines of instructions, to be shown beside them.
         labels: byte addresses by name, for the names of blocks.
 
     Raises LaunchError for another machine, MachineFault, NotModelled.
@@ -173,7 +173,7 @@ def profile(
 
 
 def _counters(machine: _ProfiledMachine, old: bool) -> dict[str, int]:
-    """Return the sums, under the names of NVIDIA's profiler where it has one."""
+    """Return the totals, under the names of NVIDIA's profiler where it has them."""
     lines = machine.lines.values()
 
     def total(what: Callable[[Line], int], *, space: str, kind: str = "") -> int:
@@ -242,7 +242,7 @@ class _ProfiledMachine(ObservedMachine):
 
     def accessed(self, name: str, address: Array, size: int, lanes: Lanes, chosen: Array | None,
                  placed: ResolvedAccess) -> None:  # fmt: skip
-        """Count what the access costs, half-warp by half-warp."""
+        """Count the cost of an access, half-warp by half-warp."""
         assert self.op is not None
         line = self._line(self.op)
         line.spaces.add(name)
@@ -298,7 +298,7 @@ class _ProfiledMachine(ObservedMachine):
         return self._cost(f"s{writes}", 0, row, lambda r, _: shared_steps(r, writes))
 
     def _steps(self, name: str, warps: Array) -> int:
-        """Return warps whose access takes more than one step in one of their halves."""
+        """Return how many warps need more than one step for an access in one of their halves."""
         total = 0
         for row, count in _patterns(warps, 4 * HALF if name == "s" else 1 << 32):
             halves = [h for h in (row[:HALF], row[HALF:]) if (h != IDLE).any()]
@@ -316,7 +316,7 @@ class _ProfiledMachine(ObservedMachine):
 
 
 def _patterns(rows: Array, period: int) -> Iterator[tuple[Array, int]]:
-    """Yield rows that cost the same as one, with their number: moves by a multiple of `period` cost the same."""
+    """Yield rows of equal cost once, with their number: shifts by a multiple of `period` cost the same."""
     low = np.where(rows == IDLE, np.iinfo(np.int64).max, rows).min(axis=1) // period * period
     moved = np.where(rows == IDLE, IDLE, rows - low[:, None])
     different, counts = np.unique(moved, axis=0, return_counts=True)

@@ -1,4 +1,4 @@
-"""A profile as one HTML page that needs nothing else: the code with heat colours, the counters, the occupancies."""
+"""A profile as one self-contained HTML page: the code with heat colours, the counters, the occupancies."""
 
 from __future__ import annotations
 

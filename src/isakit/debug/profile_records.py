@@ -12,7 +12,7 @@ from isakit.results import OMITTED, Omitted
 class Line:
     """The counts of one instruction.
 
-    `executions` of warps; `lanes` that took part, of `possible` ones; `divergent`: branches whose lanes went two ways;
+    `executions` of warps; `lanes` that took part, of `possible` ones; `divergent`: branches whose lanes diverged;
     `requests`: accesses of half-warps; `coalesced` ones among them; `transactions` and the bytes they `moved`, of which
     lanes `used` some; `serialized`: steps beyond the first, for conflicts in shared memory or different constants.
     """
@@ -35,13 +35,13 @@ class Line:
 
     @property
     def efficiency(self) -> float:
-        """Lanes that took part, of those possible."""
+        """Lanes that took part, as a fraction of the possible ones."""
         return self.lanes / self.possible if self.possible else 0.0
 
 
 @dataclass
 class LineRecord(Line):
-    """A `Line` for JSON, with the lines of source and PTX it comes from where they are known."""
+    """A `Line` for JSON, with its lines of source and PTX where they are known."""
 
     path: str | Omitted | None = OMITTED
     line: int | Omitted | None = OMITTED

@@ -1,7 +1,7 @@
-"""A session over the launches of a running program: each launch begins it anew, and what stops it stays.
+"""A session over the launches of a running program: each launch restarts it, and breakpoints are kept.
 
-The program's thread calls `RunningProgram.launch`; the thread of a debugger moves the session. Only one of them has it
-at a time. While the debugger looks, the program waits for its launch to end, however long that takes.
+The program's thread calls `RunningProgram.launch`; the thread of a debugger moves the session. Only one of them owns it
+at a time. While the debugger does, the program waits for its launch to end, however long that takes.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from isakit.machine.tesla import Machine
 
 _LOOK_SECONDS = 0.1
-"""Seconds between two looks whether the other side is still there."""
+"""Seconds between two checks whether the other side still exists."""
 _NOTHING_RUNS = "no kernel is running; `c` goes on to the next launch that a breakpoint stops"
 
 
 class ProgramSession(Session):
     """The launches of a running program, one after the other.
 
-    Breakpoints stay from launch to launch: those at an address belong to the kernel that ran when they were set,
-    those at names and lines to every kernel that has them, also to kernels that come later. `cont` after a fault hands
-    it to the program. Between launches a session stands in a kernel of a single instruction.
+    Breakpoints persist from launch to launch: those at an address belong to the kernel that ran when they were set,
+    those at names and lines to every kernel that has them, also to kernels that come later. `cont` after a fault passes
+    it to the program. Between launches, a session is in a kernel of a single instruction.
     """
 
     later = True
@@ -52,7 +52,7 @@ class ProgramSession(Session):
 
     @property
     def between(self) -> bool:
-        """True if no kernel of the program runs."""
+        """True if no kernel of the program is running."""
         return not self.kernel
 
     # --- launches ---
@@ -71,7 +71,7 @@ class ProgramSession(Session):
         self.begin(*self._nothing, "")
 
     def forget(self) -> None:
-        """Remove what a debugger has set."""
+        """Remove all breakpoints."""
         self.breakpoints.clear()
         self.records.clear()
         self._homes.clear()
@@ -94,12 +94,12 @@ class ProgramSession(Session):
         return stop
 
     def _to_next_launch(self) -> Stop:
-        """Leave the launch, and stand where the next begins."""
+        """Leave the launch, and stop where the next one begins."""
         self._running.complete(None)
         return self._stopped("step", self.stop.text) if self._running.next(self.asked) else self._none_came()
 
     def cont(self, max_instructions: int | None = None) -> Stop:
-        """See `Session`; a fault is the program's then."""
+        """See `Session`; a fault is passed to the program."""
         stop = self.stop
         if stop.reason == "fault" and stop.position == self.position and not self.between:
             self.stop = self._through_launches(stop.fault)
@@ -111,20 +111,20 @@ class ProgramSession(Session):
         return self.cont() if self.between else self.stop
 
     def to_launch(self) -> Stop:
-        """Wait for the next launch, unless one stands."""
+        """Wait for the next launch, unless one is stopped."""
         if self.between:
             self.stop = self._to_next_launch()
         return self.stop
 
     def _through_launches(self, fault: Exception | None) -> Stop:
-        """Leave the launch, and run on through others until one stops."""
+        """Leave the launch, and run through others until one stops."""
         stop = self._next_launch(fault)
         while stop.reason == "finished" and not self._running.over:
             stop = self._next_launch(None)
         return stop
 
     def _next_launch(self, fault: Exception | None) -> Stop:
-        """Give the program what its launch came to, and run on in the next."""
+        """Return the outcome of its launch to the program, and run the next one."""
         self._running.complete(fault)
         if not self._running.next(self.asked):
             return self._none_came()
@@ -152,7 +152,7 @@ class ProgramSession(Session):
         return self._add(made)
 
     def _home_of(self, where: str | int) -> str | None:
-        """Return the kernel that a place belongs to; None for one that belongs to all."""
+        """Return the kernel that a place belongs to; None for a place in all kernels."""
         if not self.kernel:
             return None
         if isinstance(where, int):
@@ -178,7 +178,7 @@ class ProgramSession(Session):
         return Breakpoint(number, "breakpoint", said, Point({}, lambda _: False, skip=ignore), condition, once=once)
 
     def _next_line(self, where: str) -> str | None:
-        """Return the next line with code after one between the lines of this kernel."""
+        """Return the next line with code after a line within this kernel."""
         path, _, line = where.rpartition(":")
         path = "" if path == "ptx" else path
         sources = Sources(self)
@@ -186,7 +186,7 @@ class ProgramSession(Session):
         return sources.place(path, int(line)) if lines and lines[0] < int(line) < lines[-1] else None
 
     def _again(self, b: Breakpoint) -> Breakpoint:
-        """Return what stops a program, for another launch."""
+        """Return a breakpoint recreated for another launch."""
         try:
             match b.kind:
                 case "breakpoint":
@@ -218,7 +218,7 @@ class RunningProgram:
     """Hands a session from the program's thread to a debugger's and back.
 
     Args:
-        nothing: a machine and its program, in which the session stands between launches.
+        nothing: a machine and its program, for the session between launches.
         waits: the first launch waits for a debugger.
 
     Attributes: `session`; `over`: the program has ended; `interrupt`: called to make the debugger give the session
@@ -240,14 +240,14 @@ class RunningProgram:
 
     @property
     def wanted(self) -> bool:
-        """True while launches are to be run here: a debugger is attached, or awaited."""
+        """True while launches are to be run here: a debugger is attached, or waited for."""
         return (self._attached or self._waits) and not self.over
 
     # --- the program's side ---
     def launch(self, machine: Machine, program: Program, kernel: str, there: Callable[[], object]) -> Machine:
-        """Run a launch that has not begun, as the debugger wants it; `there` is called while it lasts.
+        """Run a new launch under the debugger's control; `there` is called while it lasts.
 
-        Returns the machine that has run it, another one than that given. What `there` raises ends the launch. Raises
+        Returns the machine that has run it, which is not the given one. An exception of `there` ends the launch. Raises
         MachineFault, NotModelled.
         """
         with self._turn:
@@ -290,7 +290,7 @@ class RunningProgram:
         return self._attached
 
     def _until_mine(self, there: Callable[[], object]) -> None:
-        """Wait until the debugger has given the session back."""
+        """Wait until the debugger has returned the session; `there` may raise if the program has gone."""
         try:
             while self._held:
                 self._turn.wait(_LOOK_SECONDS)
@@ -302,7 +302,7 @@ class RunningProgram:
             raise
 
     def end(self) -> None:
-        """Say that the program has ended, and take the session back."""
+        """Record that the program has ended, and take the session back."""
         with self._turn:
             self.over = True
             self._turn.notify_all()
@@ -313,7 +313,7 @@ class RunningProgram:
 
     # --- the debugger's side ---
     def attach(self) -> bool:
-        """Take the session, where the first launch waits in that; false if the program has ended."""
+        """Take the session when the first launch waits in it; return false if the program has ended."""
         with self._turn:
             self._attached = True
             self._turn.notify_all()
@@ -323,7 +323,7 @@ class RunningProgram:
             return self._held
 
     def detach(self) -> None:
-        """Let the program run on: remove what was set in the session."""
+        """Let the program run on, and remove everything that was set in the session."""
         with self._turn:
             self.session.forget()
             self.session.asked = None
@@ -331,7 +331,7 @@ class RunningProgram:
             self._turn.notify_all()
 
     def complete(self, fault: Exception | None) -> None:
-        """Say what a launch came to, and give the session back until the next."""
+        """Report the outcome of a launch, and return the session until the next one."""
         with self._turn:
             if self._in_launch:
                 self._outcome.append(fault)

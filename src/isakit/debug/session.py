@@ -1,6 +1,6 @@
-"""A debugging session: one program on one machine, moved forwards and backwards, looked at and changed.
+"""A debugging session: one program on one machine, moved forwards and backwards, inspected and changed.
 
-Everything else here is a way to reach a session: the terminal, gdb's protocol, the Debug Adapter Protocol, replays.
+Everything else here is an interface to a session: the terminal, gdb's protocol, the Debug Adapter Protocol, replays.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ from isakit.errors import LaunchError, MachineFault, NotModelled
 from isakit.spec import InstructionKind
 
 RECORDS = 100_000
-"""Notes of tracepoints that are kept."""
+"""Largest number of tracepoint records that are kept."""
 POLLED = 64
-"""Single steps between two looks whether to go on."""
+"""Single steps between two checks whether to continue."""
 
 
 class Session(SessionView):
-    """A program that can be stepped, run, stopped and taken back.
+    """A program that can be stepped, run, stopped and reversed.
 
     Args:
         machine: a Tesla `Machine` that has not begun, a vµc `Core`, or a USSE `Machine` whose program was started.
-        program: its code, for listings; left out, it is what the machine's code memory holds.
+        program: its code, for listings; (default: the content of the machine's code memory).
         labels: addresses by name, besides `entry`.
-        memory: bytes that checkpoints of the past may take.
+        memory: limit of the checkpoints of the past, in bytes.
         compiled: run on compiled code between stops, where the machine can.
 
     Attributes:
         focus: the thread that `step` and registers are about.
         breakpoints: by number, watchpoints and tracepoints included.
-        records: what tracepoints noted.
-        about: lines on where the program comes from: for a fragment, why its pixel has its colour.
-        stop: why it stands where it stands.
-        timeline, execution, target: what it is made of.
+        records: the records of tracepoints.
+        about: lines about the program: for a fragment, why its pixel has its colour.
+        stop: the reason of the last stop.
+        timeline, execution, target: its parts.
 
-    The methods that move return a `Stop`; a program that faults stops before the instruction. They raise
-    LaunchError for what cannot be done; KeyboardInterrupt ends a run as a stop with the reason `interrupt`.
+    The methods that move return a `Stop`; a program that faults stops before the instruction. They raise LaunchError
+    for impossible moves; KeyboardInterrupt ends a run as a stop with the reason `interrupt`.
     """
 
     later = False
-    """More programs follow this one, which may have places that it does not have."""
+    """True if more programs follow this one, which may have places that it lacks."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Session(SessionView):
         return self.stop
 
     def _no_deeper(self) -> Callable[[int], bool]:
-        """Return a test whether a thread is in no more calls than the focused one is now."""
+        """Return a test whether a thread is in no more calls than the focused thread is now."""
         depth = len(self._calls(self.focus))
         return lambda t: len(self._calls(t)) <= depth
 
@@ -115,7 +115,7 @@ class Session(SessionView):
         return self._until([calls[0].address], lambda t: len(self._calls(t)) < len(calls), "step", "after the call")
 
     def to_join(self) -> Stop:
-        """Run until the focused group is about to execute an instruction at which lanes meet, or a barrier."""
+        """Run until the focused group is about to execute an instruction at which lanes reconverge, or a barrier."""
         found = [
             i.address for i in self.program if i.valid and (i.group is InstructionKind.BARRIER or breakpoints.joins(i))
         ]
@@ -124,21 +124,21 @@ class Session(SessionView):
         return self._until(found, None, "step", "at a join or barrier")
 
     def until(self, where: str | int) -> Stop:
-        """Run until the focused group comes to a place: see `break_at`."""
+        """Run until the focused group reaches a place: see `break_at`."""
         return self._until(breakpoints.addresses(self, where), None, "until", f"at {where}")
 
     def cont(self, max_instructions: int | None = None) -> Stop:
-        """Run on to a breakpoint, or the end; `max_instructions` bounds the positions passed."""
+        """Run to a breakpoint, or the end; `max_instructions` limits the positions passed."""
         limit = None if max_instructions is None else self.position + max_instructions
         return self._move(lambda: self._forward([], limit), "budget", f"after {max_instructions} {self._units}")
 
     def arrived(self) -> Stop:
-        """Return where an editor finds the program."""
+        """Return the stop at which an editor finds the program."""
         return self.stop
 
     # --- moving in time -----------------------------------------------------------------------------------------------
     def goto(self, position: int) -> Stop:
-        """Be at a position of the past or the future; breakpoints do not count."""
+        """Go to a position of the past or the future, ignoring breakpoints."""
 
         def move() -> None:
             self.timeline.seek(position, self.asked)
@@ -147,7 +147,7 @@ class Session(SessionView):
         return self._move(move, "moved", f"at position {position}")
 
     def reverse_step(self, count: int = 1) -> Stop:
-        """Take back the last instructions, of any group, and focus on the group that did."""
+        """Undo the last instructions, of any group, and focus on the group that executed the last of them."""
         if not self.position:
             return self._stay("history", "this is where the program began")
 
@@ -163,7 +163,7 @@ class Session(SessionView):
     def reverse_cont(self) -> Stop:
         """Go back to the last place where a breakpoint would have stopped, or to the start.
 
-        A watchpoint stops before the instruction that touched what it watches.
+        A watchpoint stops before the instruction that accessed the watched data.
         """
         return self._move(self._backward, "history", "this is where the program began")
 
@@ -203,17 +203,17 @@ class Session(SessionView):
         self.set_register(to, int.from_bytes(packed(kind, number), "little"), t)
 
     def set_register(self, register: tuple[str, int], bits: int, thread: int) -> None:
-        """Set a register of a thread to the low ones of some bits. Raises LaunchError for one there is not."""
+        """Set a register of a thread to the low ones of `bits`. Raises LaunchError for an unknown register."""
         text = f"{register[0]}{register[1]} = {bits:#x}"
         self.timeline.happen(text, lambda: self.target.write_register(register, bits, thread))
 
     def write(self, space: str, address: int, data: bytes, thread: int | None = None) -> None:
-        """Put bytes into a memory. Raises as `Target.write_memory`."""
+        """Write bytes to a memory. Raises as `Target.write_memory`."""
         t = self.focus if thread is None else thread
         self.timeline.happen(f"{space}[{address:#x}]", lambda: self.target.write_memory(space, address, data, t))
 
     def publish(self) -> None:
-        """Bring arrays that were passed to the kernel up to date. Moves do not: it takes time with the arrays' size."""
+        """Update arrays that were passed to the kernel. Moves do not, because the time depends on the arrays' size."""
         self.execution.publish()
 
     # --- stops --------------------------------------------------------------------------------------------------------
@@ -225,10 +225,10 @@ class Session(SessionView):
                 a group of instructions: arithmetic, move, memory, texture, branch, call, return, exit, barrier,
                 control.
             condition: an expression; it must hold for one of the active threads of the group.
-            ignore: how many hits are let pass.
-            once: it goes when it has stopped the program.
+            ignore: number of hits to ignore.
+            once: remove it after its first stop.
 
-        Raises LaunchError for a place there is not, ExpressionError for a condition.
+        Raises LaunchError for an unknown place, ExpressionError for a bad condition.
         """
         return self._add(breakpoints.breakpoint_at(self, self._number(), where, condition, ignore=ignore, once=once))
 
@@ -241,11 +241,11 @@ class Session(SessionView):
         return self._add(breakpoints.watchpoint(self, self._number(), what, access, condition, size, ignore))
 
     def trace(self, where: str | int, *collect: str, condition: str = "") -> Breakpoint:
-        """Set a tracepoint, which notes the values of expressions in `records` and goes on."""
+        """Set a tracepoint, which records the values of expressions in `records` without stopping."""
         return self._add(breakpoints.tracepoint(self, self._number(), where, collect, condition))
 
     def delete(self, number: int) -> None:
-        """Remove a breakpoint. Raises LaunchError for a number there is not."""
+        """Remove a breakpoint. Raises LaunchError for an unknown number."""
         self.breakpoint(number)
         del self.breakpoints[number]
 
@@ -285,7 +285,7 @@ class Session(SessionView):
         return self.stop
 
     def _move(self, move: Callable[[], Stop | None], reason: Reason, text: str) -> Stop:
-        """Move, and say why it stands: what `move` says, a fault, an interrupt, the end, or the reason given."""
+        """Move, and return a stop: that of `move`, a fault, an interrupt, the end, or one with the given reason."""
         try:
             stop = move()
         except (MachineFault, NotModelled) as e:
@@ -302,7 +302,7 @@ class Session(SessionView):
         return stop
 
     def _prefer_focus(self) -> None:
-        """Let the focused group be the next one."""
+        """Make the focused group execute next."""
         following = self.execution.following
         if following is None:
             raise LaunchError("the program has ended")
@@ -317,7 +317,7 @@ class Session(SessionView):
                 self.timeline.happen(f"{thread.name} goes first", lambda: self.execution.prefer(focus))
 
     def _refocus(self, thread: int | None = None) -> None:
-        """Look at a thread of the group that executes next, at the focused one if it is among them."""
+        """Focus a thread of the group that executes next, the focused one if it belongs to it."""
         following = self.execution.following if thread is None else thread
         if following is None:
             self.focus = min(self.focus, max(0, self.target.thread_count - 1))
@@ -327,7 +327,7 @@ class Session(SessionView):
             self.focus = self.execution.lanes(following)[0]
 
     def _one(self) -> Stop | None:
-        """Execute one instruction, with the watchpoints looked at."""
+        """Execute one instruction and check watchpoints; return a stop if one is hit."""
         here = self.execution.following
         looked_at = [p for p, b in self._points() if b.kind != "breakpoint"]
         met = self.execution.met(looked_at, here) if looked_at and here is not None else []
@@ -340,7 +340,7 @@ class Session(SessionView):
         return [(b.point, b) for b in self.breakpoints.values() if b.enabled]
 
     def _through(self, met: list[Point]) -> Stop | None:
-        """Execute the next instruction, looking at what points were met before it; a stop if one counts."""
+        """Execute the next instruction, handling the points hit before it; return a stop if one counts."""
         chosen = [b for b in self.breakpoints.values() if b.point in met]
         watched = [b for b in chosen if b.kind == "watchpoint"]
         for b in chosen:
@@ -385,7 +385,7 @@ class Session(SessionView):
         self.records.append(TracepointHit(b.number, self.position, thread, values))
 
     def _forward(self, extra: list[Point], limit: int | None) -> Stop | None:
-        """Run to a stop; None at the limit or the end. What stands here already moves on first."""
+        """Run to a stop; return None at the limit or the end. The current instruction is executed without stopping."""
         if self.finished:
             raise LaunchError("the program has ended")
         stop = self._one()
@@ -425,7 +425,7 @@ class Session(SessionView):
         return self._stopped("breakpoint", text, numbers)
 
     def _until(self, where: list[int], check: Callable[[int], bool] | None, reason: Reason, text: str) -> Stop:
-        """Run until the focused group comes to one of some addresses."""
+        """Run until the focused group reaches one of the addresses."""
         self._prefer_focus()
         focus, execution = self.focus, self.execution
         facts = execution.facts(focus)
@@ -450,7 +450,7 @@ class Session(SessionView):
         self._follow()
 
     def _follow(self) -> None:
-        """Look at the group that executes next."""
+        """Focus the group that executes next."""
         thread = self.execution.following
         if thread is not None and (
             self.focus >= self.target.thread_count or not self.execution.same_group(self.focus, thread)
@@ -490,7 +490,7 @@ class Session(SessionView):
                 return end, found[0][0], found[0][1]
 
     def _to_points(self, position: int, points: list[Point]) -> None:
-        """Be where points were met at a position: after joins that are not counted, maybe."""
+        """Go to the moment of a position at which points were hit, possibly after uncounted joins."""
         self.timeline.seek(position)
         addresses = {a for p in points for a in p.addresses}
         while addresses and self.execution.address not in addresses and self.execution.may_not_count:

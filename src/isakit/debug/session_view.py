@@ -1,4 +1,4 @@
-"""The part of a session that its views and stops use: the program, the position, registers, breakpoints."""
+"""The part of a session used by its views and stops: the program, the position, registers, breakpoints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isakit.machine.target import Target
 
 
 class SessionView:
-    """A program and its position, to be looked at; `Session`, which moves it, says what the attributes are."""
+    """A program and its position, read-only; `Session`, which moves it, documents the attributes."""
 
     stop: Stop
 
@@ -38,7 +38,7 @@ class SessionView:
 
     @property
     def finished(self) -> bool:
-        """Nothing will execute again."""
+        """True if nothing will execute again."""
         return self.execution.following is None
 
     @property
@@ -54,13 +54,13 @@ class SessionView:
         return None if self.address is None else self.program.at(self.address)
 
     def target_block(self) -> tuple[int, int, int]:
-        """Return threads of a block in x, y and z; of other machines than Tesla (1, 1, 1)."""
+        """Return the threads of a block in x, y and z; (1, 1, 1) on machines other than Tesla."""
         launch = getattr(getattr(self.execution, "machine", None), "launch", None)
         x, y, z = (1, 1, 1) if launch is None else launch.block
         return x, y, z
 
     def focus_on(self, **where: object) -> None:
-        """Look at another thread: `thread=`, or on Tesla `block=`, `warp=`, `lane=`. Raises LaunchError."""
+        """Focus another thread: `thread=`, or on Tesla `block=`, `warp=`, `lane=`. Raises LaunchError."""
         self.focus = self.execution.find(**where)
 
     def frames(self) -> list[Frame]:

@@ -1,7 +1,7 @@
-"""Variables of the source by name: where they are at an instruction, and what expressions that name them mean there.
+"""Variables of the source by name: their locations at an instruction, and the meaning of expressions that name them.
 
-The line table has their places as expressions of registers and memory. Where a variable has no place, its value has
-been optimised out: that is said, and no older value is shown.
+The line table has their locations as expressions of registers and memory. If a variable has no location, its value has
+been optimised out: that is reported, and no older value is shown.
 """
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ from isakit.line_table import LineTable, VariableRange
 
 OPTIMISED_OUT = "<optimised out>"
 GLOBAL, SHARED = "g14", "s"
-"""The spaces that addresses of global memory, and of arrays of a block, are used in by what is compiled here."""
+"""The spaces of global and shared memory in addresses, in programs compiled here."""
 _MOST = 10_000
 ELEMENTS = 64
-"""Elements of an array that are shown at most."""
+"""Largest number of elements shown of an array."""
 
 
 class OptimisedOutError(ExpressionError):
-    """A variable whose value is nowhere at this instruction."""
+    """A variable has no location at this instruction."""
 
 
 @dataclass(frozen=True)
 class SourceVariable:
-    """A variable at an instruction: its name and type, and its place there, as an expression; "" where it has none.
+    """A variable at an instruction: its name and type, and its location there as an expression, "" if it has none.
 
-    An array has a `count`; `element` is the type of what it holds or an address leads to; `inner`: the lengths of its
-    axes but the first.
+    An array has a `count`; `element` is the type of its elements, or of those that an address points to; `inner`: the
+    lengths of its axes except the first.
     """
 
     name: str
@@ -58,7 +58,7 @@ class SourceVariable:
 
     @property
     def space(self) -> str:
-        """The memory that an array is in, or that an address leads to."""
+        """The memory that an array is in, or that an address points to."""
         return SHARED if self.count else GLOBAL
 
     @property
@@ -68,19 +68,19 @@ class SourceVariable:
 
     @property
     def whole(self) -> str:
-        """The name of the vector, matrix, array or structure that a variable is a number of; else its own."""
+        """The name of the vector, matrix, array or structure that a variable is part of; else its own."""
         return whole_name(self.name)
 
 
 def whole_name(name: str) -> str:
-    """Return what stands before the first field or index of a variable's name."""
+    """Return a variable's name up to its first field or index."""
     return name.partition(".")[0].partition("[")[0]
 
 
 class SourceVariables:
-    """The variables of a program, which its line table knows.
+    """The variables in a program's line table.
 
-    `NAME[...]` with the name of one of the `memories` means that memory, whatever variables are called.
+    `NAME[...]` with the name of one of the `memories` means that memory, even if a variable has the same name.
     """
 
     def __init__(self, table: LineTable | None, memories: Container[str] = ()) -> None:
@@ -111,19 +111,19 @@ class SourceVariables:
         return SourceVariable(name, kind, place, element if element in TYPES else "", count, tuple(inner))
 
     def parts(self, whole: str) -> list[str]:
-        """Return the names of the numbers that a vector, matrix, array or structure consists of; [] for others."""
+        """Return the names of the parts of a vector, matrix, array or structure; [] for others."""
         return [name for name in self._ranges if name != whole and whole_name(name) == whole]
 
     def indexed(self, name: str) -> bool:
-        """Return whether a variable is an array, or the address of elements that are known."""
+        """Return whether a variable is an array, or an address with a known element type."""
         return name in self._ranges and name not in self._memories and bool(self.at(name, None).element)
 
     def inner(self, name: str) -> tuple[int, ...]:
-        """Return the lengths of the axes of an array but the first; () for others, and for memories."""
+        """Return the lengths of an array's axes except the first; () for other variables and for memories."""
         return self.at(name, None).inner if self.indexed(name) else ()
 
     def placed(self, node: Node, address: int | None) -> Node:
-        """Return an expression with places for the names of variables, the same object each time it is asked for.
+        """Return an expression with locations in place of variables, cached.
 
         Raises OptimisedOutError.
         """

@@ -1,4 +1,4 @@
-"""The source of a stop as lines of text: variables, the way to here, source and code around it."""
+"""The source at a stop as lines of text: variables, calls, source and code around it."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from isakit.debug.views import parsed, value
 from isakit.errors import IsakitError, LaunchError
 
 SHOWN = 8
-"""Elements of an array in one line."""
+"""Elements of an array shown in one line."""
 LINES = 10
 """Lines of a source that `list` shows."""
 
 
 class ShownVariable(NamedTuple):
-    """A variable at a stop: name, type, and its value as text; `variable` has its place.
+    """A variable at a stop: name, type, and its value as text; `variable` has its location.
 
-    A vector, a matrix, an array or a structure of a shader has `parts`: its numbers.
+    A vector, a matrix, an array or a structure of a shader has `parts`.
     """
 
     name: str
@@ -34,21 +34,21 @@ class ShownVariable(NamedTuple):
 
 
 def number_text(number: Number) -> str:
-    """Return a number as variables show it."""
+    """Return a number as it is shown for variables."""
     return f"{number:.9g}" if isinstance(number, float) else str(number)
 
 
 def type_text(v: SourceVariable) -> str:
-    """Return the type of a variable as C would write it."""
+    """Return the type of a variable in C's notation."""
     element = v.element or "void"
     axes = "".join(f"[{n}]" for n in v.axes)
     return f"{element}{axes}" if v.count else f"{element} *" if v.type == "ptr" else v.type
 
 
 def variables(session: SessionView, own: bool = True) -> list[ShownVariable]:
-    """Return the variables of the kernel as the focused thread has them; with `own` false those of inlined functions.
+    """Return the variables of the kernel as the focused thread has them; with `own` false, those of inlined functions.
 
-    A variable that has no place says so, and so does one of a thread that is not active.
+    The value of a variable without a location, or of an inactive thread, is a text that says so.
     """
     known = session.execution.variables
     here = session.address if _active(session) else None
@@ -61,13 +61,13 @@ def variables(session: SessionView, own: bool = True) -> list[ShownVariable]:
 
 
 def variable(session: SessionView, name: str) -> ShownVariable | None:
-    """Return a variable of a name, or the part of one, as the focused thread has it; None where there is none."""
+    """Return the variable or part of a variable with a name, as the focused thread has it; None if there is none."""
     found = variables(session, own="::" not in name)
     return next((v for whole in found for v in (whole, *whole.parts) if v.name == name), None)
 
 
 def _joined(name: str, parts: list[ShownVariable]) -> ShownVariable:
-    """Return the numbers of one variable as that variable."""
+    """Return the parts of one variable as that variable."""
     if len(parts) == 1 and parts[0].name == name:
         return parts[0]
     types = {p.type for p in parts}
@@ -101,7 +101,7 @@ def variable_text(session: SessionView, v: SourceVariable) -> str:
 
 
 def array_text(v: SourceVariable, shown: list[str]) -> str:
-    """Return the first elements of an array as C writes them, with `...` where there are more."""
+    """Return the first elements of an array in C's notation, with `...` if there are more."""
     rows = [*shown, "..."] if v.count > len(shown) else shown
     for length in reversed(v.inner):
         rows = [f"{{{', '.join(rows[k : k + length])}}}" for k in range(0, len(rows), length)]
@@ -121,7 +121,7 @@ def element_names(v: SourceVariable, count: int) -> list[str]:
 
 
 def elements(session: SessionView, v: SourceVariable, most: int = ELEMENTS) -> list[str]:
-    """Return the first elements of an array as texts. Raises IsakitError."""
+    """Return the first elements of an array as strings. Raises IsakitError."""
     first = int(evaluated(session, v.name))
     count = min(v.count, most)
     size, letter = TYPES[v.element]
@@ -156,7 +156,7 @@ def _at(place: SourcePlace | None) -> str:
 def source_listing(session: SessionView, sources: Sources, around: SourcePlace) -> list[str]:
     """Return lines of a source around one: `>` marks that of the focused thread, `B` those with a breakpoint.
 
-    Raises LaunchError where the text is not known.
+    Raises LaunchError if the text is not available.
     """
     text = sources.text(around.path)
     if not text:
@@ -194,7 +194,7 @@ _SIZES = {"b": 1, "h": 2, "w": 4, "g": 8}
 
 
 class Examination(NamedTuple):
-    """A format of `x`: how many there are, shown how (x, d, u, f, i), of how many bytes each."""
+    """A format of `x`: count, display format (x, d, u, f, i), and size of each in bytes."""
 
     number: int
     how: str

@@ -1,4 +1,4 @@
-"""Source lines of a program being debugged: those its compiler knows, else those of its assembly text."""
+"""Source lines of a program being debugged: from its compiler's line table, else from its assembly text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isakit.line_table import LineTable, SourceLine
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 POLLED = 64
-"""Instructions of a line between two looks whether to go on."""
+"""Instructions of a line between two checks whether to continue."""
 
 
 class SourcePlace(NamedTuple):
@@ -37,26 +37,26 @@ class Sources:
                 self._lines.setdefault(place.path, set()).add(place.line)
 
     def current(self) -> Sources:
-        """Return these, or those of the program that the session has gone on to."""
+        """Return this object, or the sources of the program that the session has moved to."""
         return self if self._program is self.session.program else Sources(self.session)
 
     @property
     def files(self) -> list[str]:
-        """Paths of the files that instructions come from."""
+        """Paths of the files in the line table."""
         return sorted(path for path in self._lines if path)
 
     @property
     def ptx(self) -> str:
-        """The PTX, where instructions come from no other source that is known."""
+        """The PTX, if the instructions have no other known source."""
         return self.table.ptx if "" in self._lines else ""
 
     def at(self, address: int | None) -> SourcePlace | None:
-        """Return the line that the instruction at an address comes from."""
+        """Return the source line of the instruction at an address."""
         where = None if address is None else self.table.at(address)
         return None if where is None else self._place(where)
 
     def _place(self, where: SourceLine) -> SourcePlace | None:
-        """Return the line of a file; of PTX only where nothing comes from a file."""
+        """Return the line of a file; a line of PTX only if there are no files."""
         if self._from_files:
             return SourcePlace(os.path.abspath(where.path), where.line) if _own(where) else None
         return SourcePlace("", where.ptx) if where.ptx else None
@@ -66,7 +66,7 @@ class Sources:
         return sorted(n for n in self._lines.get(self._known(path), ()) if n >= first and (last is None or n <= last))
 
     def place(self, path: str, line: int) -> str | None:
-        """Return the line, or the next one that has code, as `Session.break_at` takes it; None behind the last one."""
+        """Return the line, or the next one with code, as `Session.break_at` takes it; None after the last one."""
         known = self._known(path)
         lines = self.lines(path)
         k = bisect_left(lines, line)
@@ -83,7 +83,7 @@ class Sources:
         return next((p for p in self._lines if p and os.path.realpath(p) == wanted), path)
 
     def text(self, path: str) -> list[str] | None:
-        """Return the lines of a source, None where it cannot be read."""
+        """Return the lines of a source, None if it cannot be read."""
         if not path:
             return self.ptx.splitlines() if self.ptx else None
         return self.table.file_lines(path)
@@ -94,11 +94,11 @@ class Sources:
         return self._to_another_line(self.session.step if into else self.session.next)
 
     def reverse_step(self) -> Stop:
-        """Take back instructions to those of another line."""
+        """Undo instructions back to those of another line."""
         return self._to_another_line(self.session.reverse_step)
 
     def _to_another_line(self, move: Callable[[], Stop]) -> Stop:
-        """Move until the focused thread is at another line whose place is known, or something else stops it."""
+        """Move until the focused thread is at another line, or something else stops it."""
         session = self.session
         start = self.at(session.address)
         count = 0

@@ -1,4 +1,4 @@
-"""The stops of a session: breakpoints, watchpoints and tracepoints as a user sets them, and the reason of a stop."""
+"""The stops of a session: breakpoints, watchpoints and tracepoints as a user sets them, and the reason for a stop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Reason = Literal["start", "step", "breakpoint", "watchpoint", "until", "fault", 
 
 @dataclass(frozen=True)
 class Range:
-    """Bytes of a memory space; `thread`: the one whose own memory is meant, where threads have their own."""
+    """Bytes of a memory space; `thread`: the owner, where each thread has its own memory."""
 
     space: str
     address: int
@@ -26,7 +26,7 @@ class Range:
     thread: int | None = None
 
     def hit_by(self, touch: MemoryAccess) -> bool:
-        """Return true if an access touches some of the bytes."""
+        """Return true if an access touches any of the bytes."""
         if touch.space != self.space or (self.thread is not None and self.thread != touch.thread):
             return False
         return touch.address < self.address + self.size and self.address < touch.address + touch.size
@@ -52,9 +52,9 @@ class Cell:
 class Breakpoint:
     """A breakpoint, watchpoint or tracepoint.
 
-    Attributes: `number`; `where`: as the user said it; `condition`: its text; `ignore`: hits to let pass; `once`: it
-    goes when it was hit; `watched` and `access`: what a watchpoint looks at; `collect`: the texts and expressions whose
-    values a tracepoint records; `point`: what the execution is told.
+    Attributes: `number`; `where`: as the user wrote it; `condition`: its text; `ignore`: hits to ignore; `once`: it is
+    removed when hit; `watched` and `access`: the data and accesses of a watchpoint; `collect`: the texts and
+    expressions whose values a tracepoint records; `point`: its point in the execution.
     """
 
     number: int
@@ -69,7 +69,7 @@ class Breakpoint:
     node: Node | None = None
     collect: list[tuple[str, Node]] = field(default_factory=list[tuple[str, Node]])
     unknown: str = ""
-    """Why its condition can be told nowhere in this program."""
+    """The reason why its condition cannot be evaluated anywhere in this program."""
 
     @property
     def hits(self) -> int:
@@ -78,7 +78,7 @@ class Breakpoint:
 
     @property
     def ignore(self) -> int:
-        """Hits it still lets pass."""
+        """Number of hits that are still ignored."""
         return max(0, self.point.skip - self.point.hits)
 
     def thread_met(self, execution: Execution, focus: int) -> int:
@@ -90,7 +90,7 @@ class Breakpoint:
         return next((t for t in lanes if self.node is None or holds(execution, self.node, t)), following)
 
     def doubt(self, execution: Execution, thread: int) -> str:
-        """Say that its condition cannot be told for a thread, and why; empty where it can."""
+        """Return why its condition cannot be evaluated for a thread, "" if it can."""
         why = untold(execution, self.node, thread) if self.node is not None else self.unknown
         return f"cannot tell whether {self.condition}: {why}" if why else ""
 
@@ -113,9 +113,9 @@ class Breakpoint:
 
 @dataclass(frozen=True)
 class Stop:
-    """The reason and the place of a stop.
+    """The reason and position of a stop.
 
-    `numbers`: of the breakpoints that stopped it; `text`: one line about it; `fault`: what the program did wrong.
+    `numbers`: of the breakpoints that stopped it; `text`: one line about it; `fault`: the program's error.
     """
 
     reason: Reason

@@ -41,11 +41,11 @@ class Command:
 
 
 class ProgramGoneError(HostError):
-    """A program in another process that has ended, or that does not listen."""
+    """A program in another process has ended, or does not listen."""
 
 
 class Terminal(Protocol):
-    """The commands of a session as a terminal uses them: here, or in another process."""
+    """The commands of a session as a terminal uses them: in this process, or in another one."""
 
     @property
     def live(self) -> bool:
@@ -53,7 +53,7 @@ class Terminal(Protocol):
         ...
 
     def run(self, line: str) -> Reply:
-        """Carry out a line."""
+        """Execute a command line."""
         ...
 
     def completions(self, text: str) -> list[str]:
@@ -65,7 +65,7 @@ class Commands:
     """The commands over one session.
 
     `displays` are the expressions shown at every stop; `live`: all panes are shown at every stop, with the memory that
-    `x` looked at last.
+    `x` showed last.
     """
 
     def __init__(self, session: Session) -> None:
@@ -85,7 +85,7 @@ class Commands:
         return self._sources
 
     def run(self, line: str) -> Reply:
-        """Carry out a line; an empty one repeats the last. Raises IsakitError for what cannot be done."""
+        """Execute a command line; an empty one repeats the last. Raises IsakitError for commands that fail."""
         line = line.partition("#")[0].strip() if line.lstrip().startswith("#") else line.strip()
         line = line or self._last
         if not line:
@@ -167,7 +167,7 @@ class Commands:
         return self.stopped(self.session.next(self._count(rest)))
 
     def _by_lines(self, count: int, line: Callable[[], Stop], instructions: Callable[[int], Stop]) -> Reply:
-        """Move by lines of the source where the focused thread is at one, else by instructions."""
+        """Step by source lines if the focused thread is at one, else by instructions."""
         if self.sources.at(self.session.address) is None:
             return self.stopped(instructions(count))
         stop = line()
@@ -309,7 +309,7 @@ class Commands:
         return Reply(lines, {"space": to.space, "address": address, "bytes": data.hex()})
 
     def _instructions(self, place: str, count: int) -> Reply:
-        """Show `x/4i PLACE`: instructions from there on, without a place from the next one on."""
+        """Show `x/4i PLACE`: instructions from there on (default: from the next one)."""
         from isakit.debug.breakpoints import addresses
 
         place = place.strip()
@@ -318,7 +318,7 @@ class Commands:
         return Reply(source_views.disassembly(self.session, first or 0, count))
 
     def _list(self, rest: str) -> Reply:
-        """Show the source where the compiler knows it, else instructions."""
+        """Show the source if there is a line table, else instructions."""
         from isakit.debug.breakpoints import addresses
 
         session = self.session
@@ -358,7 +358,7 @@ class Commands:
         return self.stopped(self.session.cont())
 
     def _line(self, place: str) -> str:
-        """Return a place with the file for a plain number, which is a line where the source is known."""
+        """Return a place with the file name added to a plain line number, if the source is known."""
         if not place.isdecimal() or self.session.program.lines is None:
             return place
         here = self.sources.at(self.session.address)
@@ -451,7 +451,10 @@ class Commands:
         return Reply(lines, panes.state(self.session))
 
     def _panes(self, registers: Mapping[str, int]) -> list[str]:
-        """Return all panes; registers that are not as given are marked, and memory that changed since it was shown."""
+        """Return all panes.
+
+        Registers that differ from the given ones are marked, and memory that changed since it was shown.
+        """
         lines: list[str] = []
         for name, rows in panes.everything(self.session, registers):
             lines += [f"--- {name} {'-' * (panes.WIDTH - len(name) - 5)}", *rows]
@@ -483,7 +486,7 @@ class Commands:
 
 
 def number(value: Number, how: str = "") -> str:
-    """Format a number as `p` shows it: with its hexadecimal digits, or as `x`, `d`, `u` or `f` say."""
+    """Format a number as `p` shows it: with its hexadecimal digits, or in the format `x`, `d`, `u` or `f`."""
     if isinstance(value, float):
         return repr(value)
     if how == "f":
@@ -507,7 +510,7 @@ def _required(text: str, what: str) -> str:
 
 
 def _placed(text: str) -> tuple[str, str, int]:
-    """Split a line into a place, the condition behind `if`, and the hits to let pass behind `ignore`."""
+    """Split a line into a place, the condition after `if`, and the hits to ignore after `ignore`."""
     ignore = 0
     m = re.search(r"\s+ignore\s+(\d+)\s*$", text)
     if m:

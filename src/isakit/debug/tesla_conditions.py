@@ -1,8 +1,8 @@
-"""Conditions of Tesla breakpoints as machine code, so that a breakpoint that is passed a million times costs little.
+"""Conditions of Tesla breakpoints as machine code, so that a breakpoint passed a million times costs little.
 
 A condition is a value (`expression_values`), lowered as the values of instructions are. The code is never stricter than
-evaluation: where it cannot tell, because memory is not there, it says that the condition may hold, and the session
-looks again.
+evaluation: if it cannot decide, because memory does not exist, it reports that the condition may hold, and the session
+evaluates it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LANE = Ref("%number", I64)
 
 
 class LoweredCondition(NamedTuple):
-    """The truth of a condition for a lane, and whether its code says exactly when it holds."""
+    """The truth of a condition for a lane, and whether its code is exact."""
 
     value: Value
     exact: bool
@@ -36,7 +36,7 @@ class LoweredCondition(NamedTuple):
 
 
 def lowered(node: Node, launch: Launch) -> LoweredCondition | None:
-    """Return a condition as a value over what compiled code keeps; None where it does not keep all of it."""
+    """Return a condition as a value over the state of compiled code; None if that lacks some of it."""
     scope = _CompiledScope(launch)
     try:
         value = truth(value_of(node, scope))
@@ -53,7 +53,7 @@ def add_condition(
 ) -> None:
     """Add `i1 @NAME(ptr context, ptr state)`: whether the condition may hold for some active lane.
 
-    `lanes`: a mask of the lanes that are asked.
+    `lanes`: a mask of the lanes to test.
     """
     b = Builder(module)
     b.label("entry")
@@ -83,7 +83,7 @@ def add_condition(
 
 
 class _CompiledScope:
-    """Names as nodes; raises NotModelled for what only the reference machine knows."""
+    """Names as nodes; raises NotModelled for values that only the reference machine has."""
 
     def __init__(self, launch: Launch) -> None:
         self.launch = launch
@@ -112,7 +112,7 @@ class _CompiledScope:
 
 
 class _Leaves:
-    """Nodes of a condition in code that runs for one lane."""
+    """Lowers the leaves of a condition in code that runs for one lane."""
 
     low: ValueLowering
 
@@ -174,7 +174,7 @@ class _Leaves:
                 return b.add(column, b.mul(row, self.launch.grid[0])) if whole is None else whole
 
     def _instructions(self) -> Ref:
-        """Count what threads have executed so far, in blocks that have ended and in the resident one."""
+        """Return the number of instructions that threads have executed, in finished blocks and in the resident one."""
         b = self.b
         total = b.add(b.load(I64, pointer("@instructions_before")), self._slot("thread_count"))
         state, size = self._slot("state", PTR), self._slot("state_bytes")
@@ -197,7 +197,7 @@ class _Leaves:
         return b.load(integer(width), b.offset(base, address), 1)
 
     def _unless_in_no_buffer(self, address: Ref, width: int) -> None:
-        """Say that the condition may hold where none of the device's buffers has the bytes of an access."""
+        """Mark the condition as possibly true if the bytes of an access are in none of the device's buffers."""
         b = self.b
         look, try_, step, there = (b.fresh(name) for name in ("look", "try", "step", "there"))
         following = Ref(f"%{b.fresh('following')}", I64)
@@ -218,7 +218,7 @@ class _Leaves:
         b.label(there)
 
     def _unless_beyond(self, address: Ref, width: int, limit: Ref) -> None:
-        """Say that the condition may hold where memory ends before an access does."""
+        """Mark the condition as possibly true if an access ends beyond a memory's end."""
         b, on = self.b, self.b.fresh("there")
         b.branch(b.ule(b.add(address, width // 8), limit), on, "maybe")
         b.label(on)

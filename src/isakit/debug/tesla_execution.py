@@ -1,7 +1,7 @@
 """Launches on Tesla: one block after the other, each warp until it waits or ends, on compiled code between stops.
 
-Where blocks may wait for each other, as many are resident as on the chip, the reference machine executes them, and a
-warp that has executed `TURN` instructions alone lets the next one go on.
+If blocks may wait for each other, as many are resident as on the chip, the reference machine executes them, and a warp
+that has executed `TURN` instructions yields to the next one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from isakit.machine.tesla.stack import Kind
 from isakit.machine.tesla.tesla_target import TeslaTarget
 
 TURN = 512
-"""Instructions after which a warp that may wait for another block is not the only one any more."""
+"""Instructions after which a warp that may wait for another block yields."""
 KEPT = 16
 """Sets of points whose code is kept."""
 _MEANINGS = {
@@ -36,9 +36,9 @@ _MEANINGS = {
 
 
 class TeslaExecution(Execution):
-    """A launch, from a machine that has not begun. The machine is one of its own; it shares the device's memory.
+    """A launch, from a machine that has not begun. It has its own machine, which shares the device's memory.
 
-    `compiled` tells whether compiled code runs what lies between stops.
+    `compiled` tells whether compiled code runs between stops.
     """
 
     def __init__(self, machine: Machine, program: Program, *, compiled: bool = True) -> None:
@@ -150,7 +150,10 @@ class TeslaExecution(Execution):
         }  # fmt: skip
 
     def find(self, **where: Any) -> int:
-        """Return the thread of `block` (a number, or x and y), `warp`, `lane`, or `thread`; others stay as they are."""
+        """Return the thread of `block` (a number, or x and y), `warp`, `lane`, or `thread`.
+
+        The others are as in the focus.
+        """
         unknown = set(where) - {"block", "warp", "lane", "thread"}
         if unknown:
             raise LaunchError(f"no {', '.join(sorted(unknown))} here; there are block, warp, lane and thread")
@@ -281,7 +284,7 @@ class TeslaExecution(Execution):
         return next((self._first(o) for o in others if o is not None and o.status == READY and o.active), None)
 
     def _met(self, points: Sequence[Point], exact: list[bool], thread: int, record: bool) -> list[Point]:
-        """Return the points that stop here; hits of exact ones are counted already."""
+        """Return the points that stop here; hits of exact ones have been counted already."""
         address = self.target.thread(thread).address
         here = [(p, e) for p, e in zip(points, exact, strict=True) if address in p.addresses and p.check(thread)]
         out: list[Point] = []
@@ -294,7 +297,7 @@ class TeslaExecution(Execution):
         return out
 
     def _look_at(self, points: Sequence[Point]) -> tuple[Any, list[bool]]:
-        """Set the probes; for each point, whether compiled code counts its hits."""
+        """Set the probes; return for each point whether compiled code counts its hits."""
         from isakit.machine.tesla.compiled.launch.probed_run import Probe
 
         if not points:
@@ -331,7 +334,7 @@ class TeslaExecution(Execution):
         lanes: int | None,
         functions: dict[tuple[Node, int | None], tuple[str, LoweredCondition] | None],
     ) -> tuple[str, LoweredCondition] | None:
-        """Return the function of a condition by its name, made once; None where there is no code for it."""
+        """Return the function of a condition by name, cached; None if it cannot be compiled."""
         if (node, lanes) not in functions:
             value = lowered(node, self.machine.launch)
             functions[node, lanes] = None if value is None else (f"condition{len(functions)}", value)

@@ -1,9 +1,9 @@
 """Time that goes both ways: an execution with checkpoints, and a journal of what was done to it from outside.
 
-A state of the past is the last checkpoint before it and what was executed since, because an execution is
-deterministic. What is not (a register that was set, a warp that was preferred) stands in the journal and is done again
-at its position. Checkpoints lie far apart where the program ran fast, and close together before the position that
-was last asked for, so that going back step by step costs little.
+A past state is reached from the last checkpoint before it, because an execution is deterministic. External changes (a
+register that was set, a warp that was preferred) are in the journal and repeated at their position. Checkpoints are far
+apart where the program ran fast, and close together before the position last requested, so that going back step by step
+costs little.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from isakit.debug.execution import Ended, Execution, Hit, Point, SavedState
 from isakit.errors import LaunchError
 
 MEMORY = 256 << 20
-"""Bytes that checkpoints may take, if nothing else is asked for. The first one is always kept."""
+"""Default limit of checkpoints in bytes. The first one is always kept."""
 SECONDS = 0.2
-"""Time to run between two checkpoints."""
+"""Seconds of running between two checkpoints."""
 SLICE = 1 << 16, 1 << 22
-"""Fewest and most positions that are run at once."""
+"""Smallest and largest number of positions run at once."""
 NEAR = (4096, 256, 16)
-"""Distances of the checkpoints that are made before a position of the past."""
+"""Distances of the checkpoints made before a position of the past."""
 
 
 @dataclass(frozen=True)
 class Event:
-    """Something done from outside, at a moment (see `Execution.moment`); `text` says what."""
+    """A change from outside, at a moment (see `Execution.moment`); `text` describes it."""
 
     moment: tuple[int, int]
     text: str
@@ -50,9 +50,9 @@ class Checkpoint:
 
 
 class Timeline:
-    """The past and present of an execution; `memory` bounds the bytes of its checkpoints.
+    """The past and present of an execution; `memory` limits its checkpoints, in bytes.
 
-    Attributes: `checkpoints` in order of time; `journal`; `done`: how many events of the journal have been done.
+    Attributes: `checkpoints` in order of time; `journal`; `done`: the number of journal events that have been applied.
     """
 
     def __init__(self, execution: Execution, memory: int = MEMORY) -> None:
@@ -73,7 +73,7 @@ class Timeline:
 
     @property
     def moment(self) -> tuple[int, int]:
-        """The same, told exactly."""
+        """The current moment: position and uncounted steps."""
         return self.execution.moment
 
     @property
@@ -83,7 +83,7 @@ class Timeline:
 
     # --- checkpoints ---
     def keep(self) -> None:
-        """Make a checkpoint here, if there is none; others go where memory ends."""
+        """Make a checkpoint here, if there is none; others are dropped when memory runs out."""
         here = self.moment, self.done
         k = bisect_right(self.checkpoints, here, key=lambda c: (c.moment, c.events))
         self._kept_at = time.perf_counter()
@@ -93,7 +93,7 @@ class Timeline:
         self._thin(k)
 
     def _thin(self, newest: int) -> None:
-        """Give checkpoints up until the rest fits: of neighbours that lie closest together, as seen from here, one."""
+        """Drop checkpoints until the rest fits: one of the neighbours that are closest together for their age."""
         used = self.used
         here = self.position
         while used > self.memory and len(self.checkpoints) > 2:
@@ -115,7 +115,10 @@ class Timeline:
 
     # --- from outside ---
     def happen(self, text: str, do: Callable[[], object]) -> None:
-        """Do something from outside, here and each time this position is reached again; what was future is gone."""
+        """Apply a change from outside, now and each time this moment is reached again.
+
+        The recorded future is discarded.
+        """
         do()
         del self.journal[self.done :]
         self.journal.append(Event(self.moment, text, do))
@@ -127,18 +130,18 @@ class Timeline:
             self.keep()
 
     def _next_event(self) -> tuple[int, int] | None:
-        """Return the moment of the first event that has not been done."""
+        """Return the moment of the first event not applied yet."""
         return self.journal[self.done].moment if self.done < len(self.journal) else None
 
     def _catch_up(self) -> None:
-        """Do the events of this moment."""
+        """Apply the events of this moment."""
         while self._next_event() == self.moment:
             self.journal[self.done].do()
             self.done += 1
 
     # --- going ---
     def step(self) -> int | None:
-        """Execute one instruction; returns a thread of the group that did."""
+        """Execute one instruction; return a thread of the group that executed it."""
         thread = self.execution.step()
         self._catch_up()
         self._frontier = max(self._frontier, self.moment)
@@ -146,9 +149,9 @@ class Timeline:
 
     def run(self, points: Sequence[Point] = (), until: int | None = None, record: bool = False,
             asked: Callable[[], bool] | None = None) -> Hit | Ended:  # fmt: skip
-        """Run on, with checkpoints, to a position or a point. Raises what `Execution.run` raises.
+        """Run, making checkpoints, to a position or a point. Raises what `Execution.run` raises.
 
-        `asked` is called from time to time; the run ends as with `until` where it returns True.
+        `asked` is called periodically; if it returns True, the run ends as at `until`.
         """
         while until is None or self.position < until:
             started, before = time.perf_counter(), self.position
@@ -185,9 +188,9 @@ class Timeline:
         return "until"
 
     def seek(self, to: int | tuple[int, int], asked: Callable[[], bool] | None = None) -> None:
-        """Be at a position, or exactly at a moment, of the past or the future.
+        """Go to a position, or exactly to a moment, of the past or the future.
 
-        Raises LaunchError for one before the start, MachineFault where the program faults on the way.
+        Raises LaunchError for one before the start, MachineFault if the program faults on the way.
         """
         moment = (to, 0) if isinstance(to, int) else to
         position = moment[0]
@@ -208,7 +211,7 @@ class Timeline:
             self.step()
 
     def back(self, asked: Callable[[], bool] | None = None) -> None:
-        """Take the last step back. Raises LaunchError at the start."""
+        """Undo the last step. Raises LaunchError at the start."""
         position, sub = self.moment
         if sub:
             self.seek((position, sub - 1), asked)
@@ -223,7 +226,7 @@ class Timeline:
                 return
 
     def _back_to(self, moment: tuple[int, int]) -> None:
-        """Be at the last checkpoint that is not after a moment."""
+        """Restore the last checkpoint that is not after a moment."""
         k = bisect_right(self.checkpoints, moment, key=lambda c: c.moment)
         c = self.checkpoints[k - 1]
         self.execution.load(c.saved, c.moment[0])
@@ -233,7 +236,7 @@ class Timeline:
     def last(self, points: Sequence[Point], before: int, asked: Callable[[], bool] | None = None) -> int | None:
         """Return the last position before `before` at which a point is met; None if there is none.
 
-        The execution is somewhere in the past then.
+        Afterwards the execution is at an unspecified position of the past.
         """
         end = before
         while end > 0:

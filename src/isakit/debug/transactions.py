@@ -46,7 +46,7 @@ def global_10(addresses: Sequence[int], size: int) -> Transactions:
 
 
 def global_12(addresses: Sequence[int], size: int) -> Transactions:
-    """Compute capability 1.2 and 1.3: one transaction for each segment touched, cut down to the half that is used."""
+    """Compute capability 1.2 and 1.3: one transaction for each segment touched, reduced to the half that is used."""
     left = [a for a in addresses if a != IDLE]
     segment = {1: 32, 2: 64}.get(size, 128)
     out: list[int] = []
@@ -68,7 +68,7 @@ def global_12(addresses: Sequence[int], size: int) -> Transactions:
 
 
 def shared_steps(addresses: Sequence[int], writes: bool = False) -> int:
-    """Count the steps of a shared access: 1 without conflicts.
+    """Return the number of steps of a shared access: 1 without conflicts.
 
     Reads of one word by several threads can be broadcast.
 
@@ -91,5 +91,5 @@ def shared_steps(addresses: Sequence[int], writes: bool = False) -> int:
 
 
 def constant_reads(addresses: Sequence[int]) -> int:
-    """Count the reads of the constant cache: one for each different address."""
+    """Return the number of reads of the constant cache: one for each distinct address."""
     return len(Counter(a for a in addresses if a != IDLE))

@@ -1,4 +1,4 @@
-"""The values that expressions see of a thread, and the places one can set."""
+"""The values of a thread that expressions can read, and the places that can be set."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _FLAG = re.compile(r"(\$c\d+)\.([zsco])")
 
 
 class ThreadView:
-    """A thread of an execution, as expressions see it. Facts: `Execution.facts`, `position`, `instructions`."""
+    """A thread of an execution, for expressions. Variables: `Execution.facts`, `position`, `instructions`."""
 
     def __init__(self, execution: Execution, thread: int) -> None:
         self.execution, self.thread = execution, thread
         self._facts: Mapping[str, int] | None = None
 
     def register(self, name: str) -> int:
-        """Return a register's content; `.z`, `.s`, `.c`, `.o` pick a flag of a $c register."""
+        """Return a register's content; `.z`, `.s`, `.c`, `.o` select a flag of a $c register."""
         target = self.execution.target
         m = _FLAG.fullmatch(name)
         if m is not None and target.isa == "tesla":
@@ -45,7 +45,7 @@ class ThreadView:
         return target.read_register(target.register(name), self.thread)
 
     def variable(self, name: str) -> int:
-        """Return a variable or, on machines whose registers are written without a mark, a register."""
+        """Return a variable or, on machines whose registers are written without `$`, a register."""
         if self._facts is None:
             self._facts = self.execution.facts(self.thread)
         if name in self._facts:
@@ -68,15 +68,15 @@ class ThreadView:
 
 
 def value(execution: Execution, node: Node, thread: int) -> Number:
-    """Return the value of an expression for a thread, with the variables of the source where it stands.
+    """Return the value of an expression for a thread, with the source variables at its instruction.
 
-    Raises ExpressionError, and OptimisedOutError for a variable that has no value there.
+    Raises ExpressionError, and OptimisedOutError for a variable without a value there.
     """
     return evaluate(placed(execution, node, thread), ThreadView(execution, thread))
 
 
 def placed(execution: Execution, node: Node, thread: int) -> Node:
-    """Return an expression with places for the variables of the source that it names. Raises OptimisedOutError."""
+    """Return an expression with locations in place of source variables. Raises OptimisedOutError."""
     if not execution.variables:
         return node
     t = execution.target.thread(thread)
@@ -110,14 +110,14 @@ def evaluate_names(execution: Execution, node: Node) -> None:
 
 
 _conditions: dict[int, tuple[Node, Callable[[ThreadFacts], bool]]] = {}
-"""Compiled conditions by id of the expression, which is kept with it: equal ones can differ in the types of numbers."""
+"""Compiled conditions by id of the expression, which is kept alive: equal ones can differ in the types of numbers."""
 _MOST = 1000
 
 
 def holds(execution: Execution, node: Node, thread: int) -> bool:
-    """Return true if a condition holds for a thread, or cannot be told: see `untold`.
+    """Return true if a condition holds for a thread, or cannot be evaluated: see `untold`.
 
-    One on a variable that has been optimised away where the thread stands does not hold.
+    One on a variable that is optimised out at the thread's instruction is false.
     """
     try:
         return _told(execution, node, thread)
@@ -128,7 +128,7 @@ def holds(execution: Execution, node: Node, thread: int) -> bool:
 
 
 def untold(execution: Execution, node: Node, thread: int) -> str:
-    """Return why a condition cannot be evaluated for a thread, as a value it reads does not exist; "" if it can."""
+    """Return why a condition cannot be evaluated for a thread, because a value does not exist; "" if it can."""
     try:
         _told(execution, node, thread)
     except OptimisedOutError:
@@ -149,7 +149,7 @@ def _told(execution: Execution, node: Node, thread: int) -> bool:
 
 
 def place(execution: Execution, text: str, thread: int) -> Load | Reference:
-    """Return the cell of memory or the register that the left side of an assignment names. Raises ExpressionError."""
+    """Return the memory cell or register named on the left side of an assignment. Raises ExpressionError."""
     node = placed(execution, parsed(execution, text), thread)
     if isinstance(node, Cast):  # the place of a variable
         node = (
@@ -168,7 +168,7 @@ def place(execution: Execution, text: str, thread: int) -> Load | Reference:
 
 
 def half_place(execution: Execution, text: str, thread: int) -> tuple[Reference, int] | None:
-    """Return the register that half of is a variable, and by how many bits it is shifted; None for another place."""
+    """Return the register that contains a 16-bit variable, and its shift in bits; None for another place."""
     match placed(execution, parsed(execution, text), thread):
         case Cast("f16", Binary(">>", NamedRegister(name) | Variable(name), NumberTerm(int(shift)))):
             return execution.target.register(name), shift
@@ -179,7 +179,7 @@ def half_place(execution: Execution, text: str, thread: int) -> tuple[Reference,
 
 
 def packed(kind: str, value: Number) -> bytes:
-    """Return a number as the bytes of a type; whole numbers lose their high bits. Raises ExpressionError."""
+    """Return a number as the bytes of a type; integers lose their high bits. Raises ExpressionError."""
     size, letter = TYPES[kind]
     if letter in "efd":
         try:

@@ -1,4 +1,4 @@
-"""Stage engines around another one: what comes between it and a pipeline, and one that shows its runs."""
+"""Stage engines that wrap another one: a base class, and one that reports its runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class WrappedStages(StageEngine):
-    """Does what another engine does; subclasses come between."""
+    """Delegates to another engine; subclasses override methods."""
 
     direct = False
 
@@ -73,14 +73,14 @@ class WrappedStages(StageEngine):
 
 
 class WatchedStages(WrappedStages):
-    """Runs programs as another engine does, and calls `seen` with each launch, its stage and what the run left."""
+    """Runs programs like the wrapped engine, and calls `seen` with each launch, its stage and its result."""
 
     def __init__(self, inner: StageEngine, seen: Callable[[Launch, Stage, StageRun], None]) -> None:
         super().__init__(inner)
         self._seen = seen
 
     def prepared(self, *_: object, **__: object) -> None:
-        """Watch every run: draws go batch by batch through `run`."""
+        """Observe every run: draws go batch by batch through `run`."""
 
     def run(
         self, launch: Launch, stage: Stage, results: Iterable[int] | None = None, *, borrow: bool = False

@@ -1,1 +1,1 @@
-"""gdb's remote protocol: `isakit debug --gdb PORT`, and the Python file that gdb loads for what it does not know."""
+"""gdb's remote protocol: `isakit debug --gdb PORT`, and the Python file that adds our commands to gdb."""

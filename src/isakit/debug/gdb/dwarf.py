@@ -1,8 +1,8 @@
 """Lines and variables of a session's program as DWARF, in an ELF file that gdb loads beside the server.
 
-The file has no code: gdb reads that from the server. It says x86-64, as the server does (see `register_map`), and has
-one function: the program. A variable is where the line table says: registers are read from the memory that only gdb
-sees, which has them side by side.
+The file has no code: gdb reads that from the server. It claims to be x86-64, as the server does (see `register_map`),
+and has one function: the program. Locations of variables come from the line table: registers are read from a memory
+that only gdb sees, where they are contiguous.
 
 Source: "DWARF Debugging Information Format", version 4, chapters 2 (locations), 3, 5, 6.2 (lines), 6.4 (frames), 7.
 """
@@ -54,7 +54,7 @@ _HEADER, _SECTION = struct.Struct("<16sHHIQQQIHHHHHH"), struct.Struct("<IIQQQQII
 
 
 class Dwarf:
-    """The debugging information of a session's program; `ptx`: the file that its PTX is, where that is the source."""
+    """The debugging information of a session's program; `ptx`: the file with its PTX, if that is the source."""
 
     def __init__(self, session: Session, ptx: str = "") -> None:
         self.session, self.sources = session, Sources(session)
@@ -72,7 +72,7 @@ class Dwarf:
 
     # --- the file -----------------------------------------------------------------------------------------------------
     def file(self) -> bytes:
-        """Return the ELF file. Raises IsakitError where no source is known."""
+        """Return the ELF file. Raises IsakitError if no source is known."""
         lines = self.lines()
         sections = [
             (".text", _NOBITS, b"", self.end), (".debug_abbrev", _PROGBITS, _abbreviations(), 0),
@@ -118,7 +118,7 @@ class Dwarf:
         return struct.pack("<I", len(body)) + body
 
     def _places(self) -> list[tuple[int, SourcePlace]]:
-        """Return addresses and their lines; instructions in front of the first line count to it."""
+        """Return addresses and their lines; instructions before the first line count towards it."""
         found = [(a, place) for a in self.addresses if (place := self.sources.at(a)) is not None]
         return [(self.addresses[0], found[0][1]), *found[1:]] if found else []
 
@@ -127,7 +127,7 @@ class Dwarf:
         return self.files.index(where.path) + 1 if where.path else 1
 
     def _frames(self) -> bytes:
-        """Return how a caller is found: its address is where the stack of `register_map` points."""
+        """Return the frame information: the return address is where the stack of `register_map` points."""
         cie = struct.pack("<IB", 0xFFFF_FFFF, 4) + b"\0" + bytes((8, 0, 1)) + b"\x78\x10"
         cie += b"\x0c\x07\x08\x90\x01"  # the frame is 8 beyond rsp, the address in front of it
         fde = struct.pack("<IQQ", 0, 0, self.end)
@@ -148,7 +148,7 @@ class Dwarf:
         return struct.pack("<I", len(head) + len(self.info)) + head + bytes(self.info)
 
     def _put(self, kind: int, *fields: bytes) -> int:
-        """Add an entry; return its place in the unit."""
+        """Add an entry; return its offset in the unit."""
         place = self._start + len(self.info)
         self.info += bytes((kind,)) + b"".join(fields)
         return place
@@ -176,7 +176,7 @@ class Dwarf:
         return self._types[name]
 
     def _type(self, v: SourceVariable) -> int:
-        """Return the place of a variable's type."""
+        """Return the offset of the entry for a variable's type."""
         if v.type in TYPES:
             return self._base(v.type)
         key = f"{v.type} {v.element} {v.count} {v.inner}"
@@ -192,7 +192,7 @@ class Dwarf:
         return self._types[key]
 
     def _structure(self, known: SourceVariables, whole: str, names: list[str]) -> int:
-        """Return the place of a structure of the numbers of a variable."""
+        """Return the offset of the entry for the structure type of a variable's parts."""
         members = [(_member(n[len(whole) :]), self._base(known.at(n, None).type), TYPES[known.at(n, None).type][0])
                    for n in names]  # fmt: skip
         place = self._put(_STRUCTURE, self._string(f"of {whole}"), struct.pack("<I", sum(m[2] for m in members)))
@@ -204,7 +204,7 @@ class Dwarf:
         return place
 
     def _list(self, known: SourceVariables, names: list[str]) -> int:
-        """Add the location list of a variable that consists of numbers of some names; return its place."""
+        """Add the location list of a variable composed of the named parts; return its offset."""
         place = len(self.locations)
         first, now = 0, b""
         for address in [*self.addresses, self.end]:
@@ -217,14 +217,14 @@ class Dwarf:
         return place
 
     def _whole(self, parts: list[SourceVariable]) -> bytes:
-        """Return the location of a variable, composed of the locations of its numbers; b"" if none has one."""
+        """Return the location of a variable, composed of the locations of its parts; b"" if none has one."""
         texts = [self._expression(v) for v in parts]
         if len(parts) == 1 or not any(texts):
             return texts[0] if len(parts) == 1 else b""
         return b"".join(t + bytes((_PIECE,)) + _uleb(TYPES[v.type][0]) for t, v in zip(texts, parts, strict=True))
 
     def _expression(self, v: SourceVariable) -> bytes:
-        """Return the place of a number, an address or an array as an expression of DWARF, empty where none is known."""
+        """Return the location of a number, an address or an array as a DWARF expression, empty if none is known."""
         if not v.place:
             return b""
         try:
@@ -260,7 +260,7 @@ class Dwarf:
                 return self._value(node) + bytes((_STACK_VALUE,))
 
     def _bits(self, node: Node, size: int) -> bytes:
-        """Return the bits of a number of floating point as a whole number on the stack."""
+        """Return the operations that push the bits of a floating-point number as an integer."""
         match node:
             case Cast(_, inner):
                 return self._bits(inner, size)
@@ -272,7 +272,7 @@ class Dwarf:
                 raise IsakitError("no place of a number of floating point")
 
     def _value(self, node: Node) -> bytes:
-        """Return what computes a whole number."""
+        """Return the operations that push an integer."""
         match node:
             case NumberTerm(int(number)):
                 return _constant(number)

@@ -5,10 +5,10 @@
     (gdb) x/4i $pc
     (gdb) warp 1 5
 
-Lines and variables come from the server, where gdb was given no file, at the first stop in each program or kernel.
+If gdb was given no file, lines and variables come from the server at the first stop in each program or kernel.
 
 Commands: `isakit COMMAND` (a command of `isakit debug`: `isakit info stack`), `warp [N [LANE]]`, `lane N`. Functions:
-`$at("s", 0x40)` (where a memory lies), `$label("loop")`. Listings need gdb 12 or later.
+`$at("s", 0x40)` (the address of a memory's byte), `$label("loop")`. Listings need gdb 12 or later.
 """
 
 # pyright: basic, reportMissingImports=false, reportMissingModuleSource=false, reportArgumentType=false
@@ -22,7 +22,7 @@ import gdb
 
 
 def monitor(line):
-    """Send a command to the server and return its answer. Raises gdb.GdbError if it cannot do it."""
+    """Send a command to the server and return its answer. Raises gdb.GdbError if it fails."""
     text = gdb.execute("monitor " + line, to_string=True)
     if text.startswith("error: "):
         raise gdb.GdbError(text[len("error: ") :].strip())
@@ -36,13 +36,13 @@ class Isakit(gdb.Command):
         super().__init__("isakit", gdb.COMMAND_USER)
 
     def invoke(self, argument, from_tty):
-        """Carry it out, and forget what gdb remembers of registers and memory."""
+        """Execute the command, and invalidate gdb's cached registers and memory."""
         gdb.write(monitor(argument))
         forget()
 
 
 def forget():
-    """Let gdb read registers and memory again: the server may have moved."""
+    """Invalidate gdb's cached registers and memory, since the server may have moved."""
     for what in ("register-cache", "dcache"):
         try:
             gdb.execute("maintenance flush " + what, to_string=True)
@@ -84,7 +84,7 @@ class Lane(gdb.Command):
         super().__init__("lane", gdb.COMMAND_DATA)
 
     def invoke(self, argument, from_tty):
-        """Move the focus."""
+        """Move the focus to the lane."""
         gdb.write(monitor(f"focus warp {int(gdb.parse_and_eval('$_thread_warp()'))} lane {int(argument, 0)}"))
         forget()
 
@@ -128,7 +128,7 @@ class LabelFunction(gdb.Function):
 
 
 class Symbols:
-    """Lines and variables of what runs, as the server knows them."""
+    """Lines and variables of the running program, as the server knows them."""
 
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="isakit-gdb-")
@@ -137,7 +137,7 @@ class Symbols:
         gdb.events.stop.connect(self.stopped)
 
     def stopped(self, event):
-        """Load them where another program has begun."""
+        """Load them when another program has begun."""
         space = gdb.current_progspace()
         if not self.loaded and space is not None and space.filename:  # the user's own file
             return
@@ -149,7 +149,7 @@ class Symbols:
             self.load(told)
 
     def load(self, told):
-        """Fetch a file, and have gdb read it in place of that of another program; `-` is none."""
+        """Fetch a file, and make gdb load it in place of the previous program's; `-` means none."""
         self.loaded = "" if told == "-" else told
         if told == "-":
             gdb.execute("symbol-file", to_string=True)

@@ -10,7 +10,7 @@ from typing import Literal
 from isakit.errors import IsakitError
 
 LONGEST = 1 << 14
-"""Bytes of a packet's content that are taken, and told to gdb."""
+"""Largest content of a packet in bytes, as announced to gdb."""
 INTERRUPT = b"\x03"
 _FIRST = (b"+", b"-", b"$", INTERRUPT)
 _ESCAPED = frozenset(b"$#}*")
@@ -31,9 +31,10 @@ class PacketReader:
         self._begun = False
 
     def feed(self, data: bytes) -> None:
-        """Take bytes. Raises PacketError for more than any client has under way, and where no client begins so.
+        """Add received bytes.
 
-        What comes between packets means nothing, so that a request of HTTP would pass with packets in its body.
+        Raises PacketError for more than any client has outstanding, and for a start that no client sends. Bytes between
+        packets are ignored, so an HTTP request with packets in its body would otherwise be accepted.
         """
         if not self._begun and data[:1] not in _FIRST:
             raise PacketError(f"{data[:20]!r} is not the beginning of a gdb packet")
@@ -43,7 +44,7 @@ class PacketReader:
             raise PacketError("more bytes than packets may have")
 
     def interrupted(self) -> bool:
-        """Return true if the next event is an interrupt, which is taken. Acknowledgements before it are dropped."""
+        """Return true if the next event is an interrupt, which is consumed. Acknowledgements before it are dropped."""
         del self._data[: len(self._data) - len(self._data.lstrip(b"+"))]
         if not self._data.startswith(INTERRUPT):
             return False
@@ -53,7 +54,7 @@ class PacketReader:
     def event(self) -> Event | None:
         """Return the next event: a packet's content, an interrupt, a request to repeat, a damaged packet.
 
-        None: more bytes are needed. Bytes between packets mean nothing and are passed over. Raises PacketError.
+        None: more bytes are needed. Bytes between packets are skipped. Raises PacketError.
         """
         while self._data:
             first = bytes(self._data[:1])
@@ -77,7 +78,7 @@ class PacketReader:
 
 
 def packet(content: bytes) -> bytes:
-    """Return the packet that carries a content."""
+    """Return the packet with the given content."""
     out = bytearray()
     for b in content:
         out += bytes((0x7D, b ^ 0x20)) if b in _ESCAPED else bytes((b,))
@@ -85,7 +86,7 @@ def packet(content: bytes) -> bytes:
 
 
 def unescaped(content: bytes) -> bytes:
-    """Return a content without its escapes."""
+    """Return a packet's content with escapes decoded."""
     if b"}" not in content:
         return content
     out = bytearray()

@@ -1,16 +1,15 @@
 """The view of a machine for gdb: its registers, and the addresses of its memories.
 
-A stock gdb knows x86 only and takes a description of registers as one of an x86 or not at all. So the description is
-that of an x86-64 (little-endian, 64-bit addresses) whose own registers read 0, and ours stand after them. Two things
-are shared: `rip` is where the group executes next, and, because x86-64 has registers of the same name, `r8` to `r15`
-hold ours where we have them.
+A stock gdb knows x86 only and accepts a register description only as one of x86. So the description is that of an
+x86-64 (little-endian, 64-bit addresses) whose own registers read 0, followed by ours. Two kinds are shared: `rip` is
+the group's next instruction and, because x86-64 has registers of the same name, `r8` to `r15` hold ours if they exist.
 
-Memories lie side by side in the 64-bit space: memory `k` begins at `k << SHIFT`, code at 0. `rsp` points into a memory
-that only gdb sees, where the return addresses of the calls lie as on an x86's stack: so gdb can show them, finish a
-function and step over a call.
+Memories are mapped into the 64-bit space: memory `k` begins at `k << SHIFT`, code at 0. `rsp` points into a memory that
+only gdb sees, with the return addresses of the calls as on an x86 stack: so gdb can show them, finish a function and
+step over a call.
 
 Source: "Debugging with GDB", appendices "Target Descriptions" and "Memory Map Format"; the names and sizes that gdb
-wants of an x86-64 are those of its section "i386 Features".
+requires of an x86-64 are those of its section "i386 Features".
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from isakit.machine.target import MemorySpace, RegisterRef, Target
 SHIFT = 44
 _FIRST = {"code": 0, "s": 1, "l": 2, "c": 0x10, "g": 0x20, "memory": 1, "D": 1, "MVSI": 2, "MVSO": 3, "PWT": 4,
           "VP": 5, "host": 6}  # fmt: skip
-"""The number of a memory; those with a number in their name (`c4`, `g14`) count on from it."""
+"""The index of a memory; those with a number in their name (`c4`, `g14`) are numbered from it."""
 STACK, STACK_SIZE = 0x3F << SHIFT, 1 << 16
-"""The address at which gdb finds return addresses, and the bytes there."""
+"""The address at which gdb finds return addresses, and the size of that memory in bytes."""
 REGISTERS, STRIDE = 0x3E << SHIFT, 16
-"""The address at which gdb finds registers as memory, where variables are, and the bytes from one to the next."""
+"""The address at which gdb finds registers as memory, for variables, and the distance between registers in bytes."""
 _GENERAL = ("rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", *(f"r{n}" for n in range(8, 16)), "rip")
 _SHORT = ("eflags", "cs", "ss", "ds", "es", "fs", "gs")
 _STACK = tuple(f"st{n}" for n in range(8))
@@ -55,7 +54,7 @@ class GdbRegister:
 class GdbRegisterMap:
     """The registers and memories of a target in gdb's terms. `slots` are in the order of gdb's numbers.
 
-    `whole`: with all registers that a kernel can have: gdb asks for them once, and kernels follow one another.
+    `whole`: include all registers that any kernel can have, because gdb asks only once and kernels change.
     """
 
     def __init__(self, target: Target, *, whole: bool = False) -> None:
@@ -122,7 +121,7 @@ class GdbRegisterMap:
         return f'<?xml version="1.0"?><threads>{inner}</threads>'
 
     def place(self, address: int, size: int) -> tuple[str, int, int]:
-        """Return the memory at an address, the address in it, and how many of the bytes it has. Raises LaunchError."""
+        """Return (memory, address in it, number of the bytes inside of it) for a gdb address. Raises LaunchError."""
         name = self._names.get(address >> SHIFT)
         inside = address & (1 << SHIFT) - 1
         if name is None or inside >= self.spaces[name].size:
@@ -135,7 +134,7 @@ class GdbRegisterMap:
         return REGISTERS + number * STRIDE
 
     def register_at(self, address: int, size: int) -> tuple[int, int] | None:
-        """Return the number of the register whose bytes lie at an address, and the first of them; None elsewhere."""
+        """Return (number of the register, first byte in it) at an address; None elsewhere."""
         number, first = divmod(address - REGISTERS, STRIDE)
         if 0 <= number < len(self.slots) and first + size <= self.slots[number].size:
             return number, first
@@ -150,7 +149,7 @@ class GdbRegisterMap:
         return data.ljust(STACK_SIZE, b"\0")[address - STACK :][:size]
 
     def lines(self) -> list[str]:
-        """Return the memories with their addresses, for people."""
+        """Return the memories with their addresses, as lines of text."""
         return [f"{m.name:<8} {self.numbers[m.name] << SHIFT:#018x}  {m.size:#x} bytes"
                 f"{'' if m.writable else ', read only'}" for m in self.spaces.values()]  # fmt: skip
 

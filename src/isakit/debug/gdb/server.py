@@ -15,13 +15,13 @@ from isakit.waits import until_readable
 
 
 class _ClientGone(Exception):
-    """The client is not there any more, or is none."""
+    """The client has disconnected, or is not a gdb."""
 
 
 class GdbServer:
-    """Listens from the start on; `serve` answers clients until one detaches from the session or kills it.
+    """Listens from its construction on; `serve` answers clients until one detaches from the session or kills it.
 
-    A client that vanishes leaves the session as it stands, and the next one goes on with it. While there is a client,
+    A client that vanishes leaves the session as it is, and the next one continues it. While a client is connected,
     others are turned away. Raises LaunchError where the port cannot be had.
     """
 
@@ -55,7 +55,7 @@ class Conversation:
         self._is_gone = False
 
     def run(self) -> bool:
-        """Answer packets until the client disconnects; returns whether it detached."""
+        """Answer packets until the client disconnects; return whether it detached."""
         stub = Stub(self._session, lambda text: self._send(packet(b"O" + text.hex().encode())))
         before, self._session.asked = self._session.asked, self._asked
         try:
@@ -69,7 +69,7 @@ class Conversation:
         return stub.detached
 
     def _one(self, answer: Callable[[bytes], bytes | None]) -> None:
-        """Wait for what the client says next, and answer it."""
+        """Wait for the client's next packet, and answer it."""
         while (event := self._reader.event()) is None:
             self._wait(None)
         what, content = event
@@ -93,7 +93,10 @@ class Conversation:
             self._send(self._last)
 
     def _wait(self, seconds: float | None) -> None:
-        """Take what the client sends; None waits for it. Other clients are turned away meanwhile."""
+        """Receive bytes from the client; with None, block until some arrive.
+
+        Other clients are turned away meanwhile.
+        """
         while True:
             others = [] if self._listener is None else [self._listener]
             sources = [self._client, *others]
@@ -113,7 +116,7 @@ class Conversation:
                 return
 
     def _asked(self) -> bool:
-        """Return true if a run must end: gdb interrupts it, or is gone."""
+        """Return true if a run must end: gdb interrupts it, or has disconnected."""
         if not self._is_gone:
             try:
                 self._wait(0)

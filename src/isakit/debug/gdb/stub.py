@@ -30,7 +30,7 @@ _SUPPORTED = (
 _INTERRUPT, _ILLEGAL, _TRAP, _SEGMENT = 2, 4, 5, 11
 """Signals, as gdb numbers them."""
 _WATCHED: dict[int, tuple[str, Watched]] = {2: ("watch", "change"), 3: ("rwatch", "read"), 4: ("awatch", "access")}
-"""Kinds of watchpoints: what a stop is called, and what the session watches."""
+"""Kinds of watchpoints: the reason of a stop, and the access that the session watches."""
 _Point = tuple[int, int, int]
 
 
@@ -38,11 +38,11 @@ class Stub:
     """One client's view of a session.
 
     Args:
-        session: what it debugs.
+        session: the session to debug.
         say: takes text that gdb shows at once, while the program runs.
 
     Attributes:
-        detached: the client has said that it is done.
+        detached: the client has detached.
     """
 
     def __init__(self, session: Session, say: Callable[[bytes], None]) -> None:
@@ -63,7 +63,7 @@ class Stub:
         return self._carrier
 
     def close(self) -> None:
-        """Take the client's breakpoints out of the session."""
+        """Remove the client's breakpoints from the session."""
         for b in self._points.values():
             self.session.breakpoints.pop(b.number, None)
         self._points.clear()
@@ -129,7 +129,7 @@ class Stub:
         return b"OK"
 
     def _looked_at(self) -> int:
-        """Return the thread whose registers and memories are meant, and focus it."""
+        """Return the thread selected for registers and memories, and focus it."""
         groups.look_at(self.session, self._thread)
         return self.session.focus
 
@@ -211,7 +211,7 @@ class Stub:
         return b"OK"
 
     def _expression(self, address: int, size: int) -> str:
-        """Return how the debugger's own expressions write what lies at an address of gdb's."""
+        """Return the debugger's own expression for the data at a gdb address."""
         found = self.carrier.register_at(address, size)
         register = self.carrier.slots[found[0]].register if found is not None else None
         if register is not None:
@@ -237,9 +237,9 @@ class Stub:
         return self._stopped(self.session.stop)
 
     def _stopped(self, stop: Stop, stepped: int = 0) -> bytes:
-        """Return the stop as a packet; the thread it names is the one that is asked about next.
+        """Return a stop as a packet; the thread it names is the selected one from then on.
 
-        `stepped` is the thread that gdb has let step: it expects to hear of that one, even where it has ended.
+        `stepped` is the thread that gdb has stepped: it expects a stop of that one, even if it has ended.
         """
         there = 0 < stepped <= len(list(groups.groups(self.session.target)))
         self._thread = stepped if there else self._focused()
@@ -291,7 +291,10 @@ class Stub:
         return self._move(self.session.reverse_cont)
 
     def _move(self, move: Callable[[], Stop]) -> bytes:
-        """Move, and say where it stands then. A program that has ended says so, and exits when it is to go on."""
+        """Move, and report the new position.
+
+        A program that has ended reports that first, and exits on the next request.
+        """
         session = self.session
         if move in (self._step, self._continue) and session.finished:
             if self._about_to_end:
@@ -317,7 +320,10 @@ class Stub:
         return self.session.step()
 
     def _continue(self) -> Stop:
-        """Run on. gdb takes its breakpoint out to go on from one, so that one which is there counts at once."""
+        """Run on.
+
+        gdb removes its breakpoint to continue from one, so a breakpoint that is still present counts at once.
+        """
         session = self.session
         following = session.execution.following
         if following is not None and session.stop.reason != "fault":
@@ -389,6 +395,6 @@ _HANDLERS: tuple[tuple[str, _Handler], ...] = (
     ("z", Stub._remove), ("bs", Stub._reverse_step), ("bc", Stub._reverse_continue), ("s", Stub._step_packet),
     ("c", Stub._continue_packet), ("D", Stub._detach), ("k", Stub._kill),
 )  # fmt: skip
-"""Packets by how they begin, longer beginnings first."""
+"""Packets by prefix, longer prefixes first."""
 
 __all__ = ["SCRIPT", "Stub"]

@@ -1,4 +1,4 @@
-"""Lines and variables for a gdb that has no file: its script asks for them, in parts, whenever another program runs."""
+"""Lines and variables for a gdb without a file: its script requests them, in parts, whenever another program runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PART = 3 << 10
 
 
 class Symbols:
-    """The ELF file of the program that a session is in, and the PTX that it comes from where that is its source."""
+    """The ELF file of a session's program, and its PTX if that is the source."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -27,8 +27,8 @@ class Symbols:
     def answer(self, rest: str) -> list[str]:
         """Answer `symbols PATH`: the digest of the file and the bytes of it and of the PTX, which gdb keeps at PATH.
 
-        A program whose source is not known has `-`, and a session that stands between two launches `=`: what was told
-        before is as good as anything. `symbols PATH OFFSET` is a part of both, the PTX behind the file, in base 64.
+        The answer is `-` for a program without a known source, and `=` for a session between two launches: the previous
+        answer remains valid. `symbols PATH OFFSET` returns a part of both, the PTX after the file, in base 64.
         """
         path, _, offset = rest.rpartition(" ")
         if not offset.isdecimal():

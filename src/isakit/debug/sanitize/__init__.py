@@ -1,4 +1,4 @@
-"""The sanitizer: errors that do not fault, which are unwritten values, races, barriers, bounds."""
+"""The sanitizer: errors that do not fault: uninitialised reads, races, barriers, bounds."""
 
 from isakit.debug.sanitize.findings import SanitizerFinding, SanitizerReport
 from isakit.debug.sanitize.sanitizer import sanitize

@@ -23,12 +23,12 @@ KINDS = {
     "fault": "the program faulted",
     "hazard": "a vµc instruction meets a write that has not landed",
 }
-"""Kinds of findings, in words."""
+"""Kinds of findings, with descriptions."""
 
 
 @dataclass
 class SanitizerFinding:
-    """One thing that an instruction does wrong: `count` times, first as `example` says.
+    """One kind of error of an instruction: it occurred `count` times, first as in `example`.
 
     `address`: of the instruction, in bytes; `other`: of the instruction it collides with, for races.
     """
@@ -69,7 +69,7 @@ class SanitizerRecord:
 
 @dataclass
 class SanitizerReport:
-    """The findings of a sanitized run, whether it came to its end, and the lines that instructions come from."""
+    """The findings of a sanitized run, whether it reached its end, and the source lines of instructions."""
 
     findings: dict[tuple[str, int, int | None], SanitizerFinding] = field(
         default_factory=dict[tuple[str, int, int | None], SanitizerFinding]
@@ -88,7 +88,7 @@ class SanitizerReport:
 
     @property
     def clean(self) -> bool:
-        """Nothing was found."""
+        """True if nothing was found."""
         return not self.findings
 
     def __iter__(self) -> Iterator[SanitizerFinding]:

@@ -23,13 +23,13 @@ def sanitize(
     """Run a program to its end and report its errors.
 
     Args:
-        machine: a Tesla `Machine` that has not begun (it stays where it is; another one runs the launch on the same
-            device memory), a vµc `Core`, or a USSE `Machine` whose program was started.
+        machine: a Tesla `Machine` that has not begun (it is not run; another one runs the launch on the same device
+            memory), a vµc `Core`, or a USSE `Machine` whose program was started.
         unwritten: ranges of device memory (address, size) whose content counts as uninitialised.
-        max_instructions: bound of the run, as the machine counts; a fault when it is reached.
-        source: the lines that the instructions come from, for the report.
+        max_instructions: limit of the run, as the machine counts; reaching it is a fault.
+        source: source lines of the instructions, for the report.
 
-    Raises NotModelled for what the machine cannot execute, LaunchError for a launch that has begun.
+    Raises NotModelled for instructions that the machine cannot execute, LaunchError for a launch that has begun.
     """
     report = SanitizerReport(source=source)
     target = target_of(machine)
@@ -49,7 +49,7 @@ def sanitize(
 
 
 def _vuc(core: Any, report: SanitizerReport, cycles: int) -> None:
-    """Report what missing interlocks do along the path that is executed, as the linter names it for all paths."""
+    """Report hazards of missing interlocks on the executed path; the linter reports the same for all paths."""
     from isakit.machine.vuc.watch import Watch
 
     watch = Watch(core)

@@ -1,9 +1,8 @@
-"""Shadow memory: who wrote and read each place last, for races and for uninitialised reads.
+"""Shadow memory: the last writer and readers of each cell, for races and uninitialised reads.
 
-A place is a byte, or an aligned word where a program never accesses less. Two accesses of different warps collide if
-one of them writes and no barrier is between: in one block that is if both warps have arrived at the same number of
-barriers; warps of different blocks no barrier orders at all. Atomics do not collide with atomics, nor writes of the
-value that is there already with other writes.
+A cell is a byte, or an aligned word if a program never accesses less. Two accesses of different warps collide if one of
+them writes and no barrier is between: within one block, if both warps have arrived at the same number of barriers;
+between blocks, always. Atomics do not collide with atomics, nor writes of an unchanged value with other writes.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ _NONE = np.zeros(0, np.int64)
 
 
 class Collision(NamedTuple):
-    """Two accesses to a place: positions in the current access, and pc and thread of the earlier one of each."""
+    """Collisions: positions in the current access, and pc and thread of the earlier access for each."""
 
     where: Array
     pc: Array
@@ -27,7 +26,7 @@ class Collision(NamedTuple):
 
 
 class Accesses(NamedTuple):
-    """An access of some lanes: the places, the threads (numbers in the grid), their warps, blocks and epochs."""
+    """An access of some lanes: the cells, the threads (numbers in the grid), their warps, blocks and epochs."""
 
     place: Array
     thread: Array
@@ -37,7 +36,7 @@ class Accesses(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """Places and epochs an access lies between, both ends included."""
+    """The range of cells and epochs of an access, both ends included."""
 
     low: int
     high: int
@@ -50,7 +49,7 @@ class _Span(NamedTuple):
 
 
 class _LastAccesses:
-    """The last access of a kind to each place."""
+    """The last access of a kind to each cell."""
 
     def __init__(self, places: int) -> None:
         self.span: _Span | None = None  # of all that was noted
@@ -60,7 +59,7 @@ class _LastAccesses:
         self.atomic: Array | None = None
 
     def meets(self, a: Accesses, warps_of: Array, blocks_of: Array) -> Array:
-        """Return, for each access, whether another warp made the last one of the place, with no barrier between."""
+        """Return, for each access, whether another warp accessed the cell last, with no barrier between."""
         thread = self.thread(a.place)
         known = thread >= 0
         other = np.where(known, thread, 0)
@@ -69,15 +68,15 @@ class _LastAccesses:
         return known & (warp != a.warp) & apart
 
     def thread(self, place: Array) -> Array:
-        """Return the threads that accessed places last, -1 where none did."""
+        """Return the threads that accessed cells last, -1 where none did."""
         return self._thread[place] - 1
 
     def set(self, a: Accesses, chosen: Array, pc: int, span: _Span) -> None:
-        """Note some of the reads of an access."""
+        """Record which reads of an access are the last ones."""
         self.note(Accesses(*(column[chosen] for column in a)), pc, False, span)
 
     def note(self, a: Accesses, pc: int, atomic: bool, span: _Span) -> None:
-        """Note an access that lies in a span."""
+        """Record an access within a span."""
         if len(a.place):
             place = a.place
             self._thread[place], self.epoch[place], self.pc[place] = a.thread + 1, a.epoch, pc
@@ -92,13 +91,13 @@ class _LastAccesses:
 
 
 PENDING = 1 << 23
-"""Reads that are kept as they came, until a write may collide with them."""
+"""Reads that are kept unprocessed until a write may collide with them."""
 
 
 class Shadow:
-    """The shadow of the bytes `span` of a space: its first address, and the one behind its last.
+    """The shadow of the bytes `span` of a space: its first address, and the one after its last.
 
-    `warps_of` and `blocks_of`: the warp of a thread, and the block of a warp; `own`: each block has places of its own.
+    `warps_of` and `blocks_of`: the warp of a thread, and the block of a warp; `own`: each block has cells of its own.
     """
 
     def __init__(self, span: range, grain: int, warps_of: Array, blocks_of: Array, *, written: bool, own: bool) -> None:
@@ -116,7 +115,7 @@ class Shadow:
         self._epochs: tuple[object, int, int] = (None, 0, 0)
 
     def places(self, at: Array, size: int) -> tuple[Array, int]:
-        """Return the places of accesses of `size` bytes at byte offsets, and how many each access has."""
+        """Return the cells of accesses of `size` bytes at byte offsets, and the number of cells per access."""
         n = max(1, size // self.grain)
         first = (at >> self._shift if self._shift else at) - self._first
         return (first if n == 1 else (first[:, None] + np.arange(n)).ravel()), n
@@ -130,14 +129,14 @@ class Shadow:
         self._unwritten[place] = False
 
     def unwritten(self, place: Array) -> Array:
-        """Return positions of uninitialised reads."""
+        """Return the positions of uninitialised reads."""
         if self._all_written:
             return _NONE
         unknown = self._unwritten[place]
         return np.flatnonzero(unknown) if unknown.any() else _NONE
 
     def forget(self, start: int, size: int) -> None:
-        """Mark the places that lie in a range of bytes, and not only in part, as uninitialised."""
+        """Mark the cells that lie wholly in a range of bytes as uninitialised."""
         places = range(-(-start // self.grain) - self._first, (start + size) // self.grain - self._first)
         self._unwritten[max(places.start, 0) : max(places.stop, 0)] = True
         self._all_written = False
@@ -150,7 +149,7 @@ class Shadow:
         return _Span(int(a.place.min()), int(a.place.max()), first, last)
 
     def read(self, a: Accesses, pc: int, atomic: bool = False) -> list[Collision]:
-        """Note reads; the writes they collide with."""
+        """Record reads; return the writes they collide with."""
         if not len(a.place):
             return []
         span = self._span(a)
@@ -163,13 +162,13 @@ class Shadow:
         return out
 
     def passed(self, oldest: int) -> None:
-        """Note that no warp will access the space any more before its barrier number `oldest`."""
+        """Record that no warp will access the space again before barrier number `oldest`."""
         if self.own:
             self._pending = [entry for entry in self._pending if entry[0].last >= oldest]
             self._waiting = sum(len(a.place) for _, a, _ in self._pending)
 
     def _take_up(self, span: _Span | None) -> None:
-        """Note the reads that a write may collide with; without one, all."""
+        """Process the pending reads that a write may collide with; without a span, all of them."""
         rest: list[tuple[_Span, Accesses, int]] = []
         for entry in self._pending:
             if span is not None and not self._may_meet(entry[0], span):
@@ -189,9 +188,9 @@ class Shadow:
         return not self.own or not (one.last < other.first or other.last < one.first)
 
     def write(self, a: Accesses, pc: int, value: Array | None, same: Array | None, atomic: bool) -> list[Collision]:
-        """Note writes; the accesses they collide with.
+        """Record writes; return the accesses they collide with.
 
-        `value`: what is written to each place, `same`: whether it was there already; None where that is unknown.
+        `value`: the value written to each cell, `same`: whether it is unchanged; None if unknown.
         """
         out: list[Collision] = []
         if not len(a.place):

@@ -1,4 +1,4 @@
-"""A Tesla machine that looks at everything its lanes access before they do, and goes on where the real one faults."""
+"""A Tesla machine that checks every access of its lanes in advance, and continues where the real one faults."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from isakit.spec.operands import Condition
 
 Range = tuple[int, int]
 ZERO_SOURCES = frozenset((63, *range(124, 128)))
-"""Registers compilers read where they want 0: a register that is not allocated reads 0. Source: [tesla] 2.1."""
+"""Registers that compilers read as 0: an unallocated register reads 0. Source: [tesla] 2.1."""
 _WORDS = {"read": "reads", "write": "writes", "atomic": "changes"}
 
 
 class SanitizedMachine(ObservedMachine):
-    """Runs a launch and fills `report`. `unwritten`: ranges of device memory (address, size) that hold nothing yet."""
+    """Runs a launch and fills `report`. `unwritten`: ranges of device memory (address, size) that are uninitialised."""
 
     keeps_order = False
-    """Warps advance side by side, so that a missing barrier is one finding and not also reads before any write."""
+    """Warps are interleaved, so that a missing barrier is one finding and not also reads before any write."""
 
     def __init__(
         self, launch: Launch, device: DeviceMemory, report: SanitizerReport, unwritten: Sequence[Range] = ()
@@ -92,7 +92,7 @@ class SanitizedMachine(ObservedMachine):
 
     # --- instructions -------------------------------------------------------------------------------------------------
     def before(self, gang: Gang, op: Op, lanes: Lanes, executing: Lanes) -> None:
-        """Look at the registers read, and at barriers."""
+        """Check the registers read, and barriers."""
         i = op.instruction
         if i is not None and op.dropped:
             self._dropped(op, lanes)
@@ -102,7 +102,7 @@ class SanitizedMachine(ObservedMachine):
                 self._barrier(gang, op)
 
     def behind(self, gang: Gang, op: Op, executing: Lanes) -> None:
-        """Remember the registers written."""
+        """Record the registers written."""
         if op.instruction is not None:
             where, every = _place_of(executing), self.state.lane_count
             for file, n in op.instruction.defs:
@@ -135,7 +135,7 @@ class SanitizedMachine(ObservedMachine):
                 rows[n, bad] = True  # once is enough
 
     def _unallocated(self, file: str, n: int, lanes: Lanes) -> None:
-        """Report a read of a register that the kernel does not have; nothing ever writes it, so once is enough."""
+        """Report a read of an unallocated register; nothing ever writes it, so once is enough."""
         numbers = numbers_of(lanes)
         if n not in ZERO_SOURCES and len(numbers) and (file, n) not in self._told:
             self._told.add((file, n))
@@ -217,7 +217,7 @@ class SanitizedMachine(ObservedMachine):
             self._race(name, c, address, numbers, n, a)
 
     def _threads(self, lanes: Lanes, k: Array, whole: bool, n: int) -> tuple[Array, Array, Array, Array]:
-        """Return threads, their warps and blocks, and epochs, of the lanes `k`; kept for lanes that run on together."""
+        """Return threads, their warps and blocks, and epochs, of the lanes `k`; cached for lanes that stay together."""
         kept = self._kept
         if whole and kept is not None and kept[0] is lanes and kept[1] == n and kept[2] == self._barriers:
             return kept[3]
@@ -229,7 +229,7 @@ class SanitizedMachine(ObservedMachine):
         return out
 
     def _values(self, lanes: Lanes, chosen: Array | None, good: Array | None, n: int) -> Array | None:
-        """Return the value a store writes to each place; None for values of several words."""
+        """Return the value a store writes to each cell; None for values of several words."""
         if isinstance(self.value, tuple):
             return None
         value = np.broadcast_to(np.asarray(self.value), (lanes.count,))
@@ -273,12 +273,12 @@ class SanitizedMachine(ObservedMachine):
 
 
 def _place_of(lanes: Lanes) -> Selection:
-    """Return the index of executing lanes on the machine's lane axis: a slice if they lie side by side."""
+    """Return the index of executing lanes on the machine's lane axis: a slice if they are contiguous."""
     return lanes.sel if lanes.active is None else lanes.numbers[lanes.active]
 
 
 def _grain(launch: Launch) -> dict[str, int]:
-    """Return the size of a place per kind of space: a word, or less if the program accesses less.
+    """Return the size of a cell in bytes per kind of space: a word, or less if the program accesses less.
 
     Halves of the words that the launch writes before the parameters do not count: no program writes these.
     """
@@ -295,9 +295,9 @@ def _grain(launch: Launch) -> dict[str, int]:
 
 
 def _overlapping(launch: Launch) -> dict[str, list[tuple[int, int, str]]]:
-    """Return per g[] space the ranges of device memory that others show, too: (begin, end, the other space).
+    """Return per g[] space the ranges of device memory that it shares with others: (begin, end, the other space).
 
-    Spaces that show the same buffer, or all memory, are meant to.
+    Spaces on the same buffer, or on all memory, share it intentionally.
     """
     out: dict[str, list[tuple[int, int, str]]] = {}
     some = {n: w for n, w in launch.windows.items() if isinstance(w, LinearWindow) and w != LinearWindow()}
@@ -310,7 +310,7 @@ def _overlapping(launch: Launch) -> dict[str, list[tuple[int, int, str]]]:
 
 
 def _of_header(op: Op) -> bool:
-    """Return true if all that an instruction accesses in s[] are fixed places before the parameters."""
+    """Return true if an instruction only accesses fixed addresses of s[] before the parameters."""
     found = [] if op.instruction is None else [m for m in memory_operands(op.instruction) if m.space == "s"]
     return bool(found) and all(
         m.base is None and m.index is None and m.offset + (m.size or 16) <= HEADER_BYTES for m in found

@@ -1,1 +1,1 @@
-"""The trace of a program, step by step, as files: traces for Perfetto, and pages in which one steps by hand."""
+"""The trace of a program, step by step, as files: traces for Perfetto, and pages for stepping by hand."""

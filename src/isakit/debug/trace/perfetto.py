@@ -39,7 +39,7 @@ def _varint(value: int) -> bytes:
 
 
 def field(number: int, value: int | str | bytes) -> bytes:
-    """Encode a field of a message: a number, a text, or a message inside."""
+    """Encode a field of a message: a number, a string, or a nested message."""
     if isinstance(value, int):
         return _varint(number << 3) + _varint(value)
     data = value.encode() if isinstance(value, str) else value
@@ -47,7 +47,7 @@ def field(number: int, value: int | str | bytes) -> bytes:
 
 
 class _Tracks:
-    """Tracks by name, described the first time they are used."""
+    """Tracks by name, described on first use."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[int, str], int] = {}

@@ -1,4 +1,4 @@
-"""A program stepped to its end, or to a bound, with what each step did."""
+"""A program stepped to its end, or to a limit, with the effects of each step."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from isakit.errors import IsakitError, MachineFault, NotModelled
 class TracedStep(NamedTuple):
     """A step.
 
-    `position` before it; `thread`: one of the `group` that took it, by name; `address`; `active` lanes; `touches`:
-    what they accessed; `waits`: the group does, after it.
+    `position` before it; `thread`: one of the `group` that executed it, by name; `address`; `active` lanes; `touches`:
+    their accesses; `waits`: whether the group waits after it.
     """
 
     position: int
@@ -27,15 +27,15 @@ class TracedStep(NamedTuple):
 
 
 class Steps:
-    """The steps of an execution from where it stands, at most `limit`; iterate once.
+    """The steps of an execution from its position on, at most `limit`; iterate once.
 
     Args:
-        execution: what is stepped.
-        limit: bound of the steps.
-        about: told of accesses right before they are made, see `Execution.touched`.
+        execution: the execution to step.
+        limit: largest number of steps.
+        about: called with accesses right before they are made, see `Execution.touched`.
 
     Attributes:
-        end: in words, why there are no more steps; known after the last one.
+        end: the reason why there are no more steps; set after the last one.
     """
 
     def __init__(

@@ -1,6 +1,6 @@
-"""A small launch as one HTML page, in which a reader steps forwards and backwards; nothing else is needed to show it.
+"""A small launch as one self-contained HTML page, in which a reader steps forwards and backwards.
 
-The page holds the state at the start and, for every step, what changed: before and after, so that it goes both ways.
+The page holds the state at the start and, for every step, the changes: before and after, for both directions.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ THREADS = 1024
 """Threads whose registers a page shows."""
 _WORD = 4
 _WHOLE = 1 << 14
-"""Bytes of a memory that is compared as a whole, where the machine does not tell what it accesses."""
+"""Bytes of a memory that is compared as a whole, if the machine does not report accesses."""
 _Cell = tuple[str, int]
-"""A memory's name (with the thread whose own it is), and the address of a word."""
+"""A memory's name (with the thread that owns it), and the address of a word."""
 
 
 def replay(session: Session, steps: int = STEPS, title: str = "") -> str:
-    """Return the page of a session from its position on; moves the session on. Raises what stepping raises."""
+    """Return the page of a session from its position on, moving the session. Raises everything that stepping raises."""
     data = plain(recorded(session, steps))
     name = escape(title or f"{session.target.isa} {session.target.variant}")
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=True).replace("<", "\\u003c")
@@ -44,7 +44,7 @@ def replay(session: Session, steps: int = STEPS, title: str = "") -> str:
 
 
 Row = list[Any]
-"""A row of a trace as JSON: texts, numbers, lists of such."""
+"""A row of a trace as JSON: strings, numbers, lists of these."""
 
 
 @record
@@ -52,7 +52,7 @@ class TraceRecord:
     """A session as a page holds it.
 
     `code`: byte address, text and label of each instruction; `start`: the state before the first step; `steps`: each
-    with its position, thread, byte address, and what it changed, before and after; `end`: why there are no more.
+    with its position, thread, byte address, and its changes, before and after; `end`: why there are no more.
     """
 
     isa: str
@@ -65,7 +65,7 @@ class TraceRecord:
 
 
 def recorded(session: Session, steps: int = STEPS) -> TraceRecord:
-    """Return the next steps of a session, which is moved on."""
+    """Return the next steps of a session, moving it."""
     watcher = _Watcher(session)
     start = watcher.state()
     taken = Steps(session.execution, steps, watcher.before)
@@ -126,7 +126,7 @@ class _Watcher:
         return out
 
     def _whole_memories(self) -> list[str]:
-        """Return memories that are compared as a whole: what a block shares, and where accesses are not told."""
+        """Return memories that are compared as a whole: those a block shares, and those without observed accesses."""
         spaces: Mapping[str, MemorySpace] = self.session.target.memories
         if self.session.execution.tells_touches:
             return ["s"] if "s" in spaces and spaces["s"].size <= _WHOLE else []
@@ -164,7 +164,7 @@ class _Watcher:
             return None
 
     def changes(self, touches: Sequence[MemoryAccess]) -> JsonObject:
-        """Return the values that differ from the last time, before and after."""
+        """Return the values that differ from the last call, before and after."""
         out: JsonObject = {}
         lanes, stacks, registers = self._all_rows(), self._all_stacks(), self._arrays()
         if len(lanes) == len(self._rows):  # else everything has ended
@@ -207,7 +207,7 @@ def _words(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def _pairs(old: Row, new: Row) -> list[Row]:
-    """Return (place, before, after) of the entries that differ."""
+    """Return (key, before, after) of the entries that differ."""
     return [[k, a, b] for k, (a, b) in enumerate(zip(old, new, strict=True)) if a != b]
 
 
