@@ -9,7 +9,6 @@ from isakit.compile.ir import (
     Block,
     Const,
     Effect,
-    Function,
     Ins,
     IrValue,
     Loc,
@@ -25,9 +24,8 @@ from isakit.compile.vector_ops import result_kinds
 class IrBuilder:
     """Appends operations to `block`."""
 
-    def __init__(self, function: Function, block: Block) -> None:
-        self.function, self.block = function, block
-        self.loc: Loc = NOWHERE
+    def __init__(self, block: Block, loc: Loc = NOWHERE) -> None:
+        self.block, self.loc = block, loc
         self.shared: dict[tuple[Hashable, ...], Ins] = {}
 
     def enter(self, block: Block) -> None:
@@ -37,8 +35,7 @@ class IrBuilder:
 
     def emit(self, what: PlainOp | Operation, args: list[IrValue], kinds: Sequence[str], /) -> Ins:
         """Append an operation without simplifying it, and return its instruction."""
-        i = Ins(what, args, kinds, self.loc)
-        i.block = self.block
+        i = Ins(what, args, kinds, self.loc, self.block)
         self.block.ins.append(i)
         return i
 

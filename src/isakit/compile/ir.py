@@ -147,11 +147,16 @@ class Ins:
 
     __slots__ = ("args", "attrs", "block", "loc", "op", "outs")
 
-    def __init__(self, what: PlainOp | Operation, args: list[IrValue], kinds: Sequence[str], loc: Loc) -> None:
+    def __init__(
+        self, what: PlainOp | Operation, args: list[IrValue], kinds: Sequence[str], loc: Loc, block: Block | None = None
+    ) -> None:
         self.op, self.attrs = operation(what)
-        self.args, self.loc = args, loc
+        self.args, self.loc, self.block = args, loc, block
         self.outs = [IrValue(k, self, i) for i, k in enumerate(kinds)]
-        self.block: Block | None = None
+
+    def copied(self, args: list[IrValue], block: Block | None) -> Ins:
+        """Return the same operation on other arguments, for a block."""
+        return Ins(Operation(self.op, self.attrs), args, [o.kind for o in self.outs], self.loc, block)
 
     def become(self, what: PlainOp | Operation, args: list[IrValue]) -> None:
         """Replace operation and arguments; the results stay the same values."""
@@ -221,6 +226,12 @@ class Block:
         if self.term[0] == "jump":
             return [self.term[1]]
         return [self.term[3], self.term[4]] if self.term[0] == "branch" else []
+
+    def insert(self, at: int, *new: Ins) -> None:
+        """Put operations at a place in the block."""
+        for i in new:
+            i.block = self
+        self.ins[at:at] = new
 
     def retarget(self, old: Block, new: Block) -> None:
         """Make the block lead to `new` instead of `old`."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
-from isakit.compile.ir import AnyOp, Attrs, Effect, IrOp, IrValue, NoAttributes, OpUniformity, PointsTo
+from isakit.compile.ir import AnyOp, Attrs, Effect, Ins, IrOp, IrValue, NoAttributes, Operation, OpUniformity, PointsTo
 from isakit.compile.ops import row
 from isakit.errors import DefinitionError
 
@@ -328,3 +328,13 @@ def result_kinds(op: AnyOp, kinds: Kinds, attrs: Attrs) -> Kinds:
     if op.args != kinds:
         raise KindError(f"{' '.join(kinds)}, not {' '.join(op.args)}")
     return op.outs
+
+
+def of_kind(i: Ins, kind: str) -> Operation:
+    """Return the operation of an instruction that reads or samples, for a result of another kind."""
+    attrs = i.attrs
+    if isinstance(attrs, InputName | UniformName):
+        attrs = attrs._replace(kind=kind)
+    elif isinstance(attrs, Sampling):
+        attrs = attrs._replace(to=kind)
+    return Operation(i.op, attrs)

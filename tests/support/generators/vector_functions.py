@@ -25,7 +25,7 @@ class RandomFunction:
         self.random = random.Random(seed)
         self.half = half
         self.f = Function("main")
-        self.b = IrBuilder(self.f, self.f.block())
+        self.b = IrBuilder(self.f.block())
         self.pool: list[IrValue] = [self.b.op(v.INPUT(n, k)) for n, k in INPUTS.items()]
         self.pool += [self.b.op(v.UNIFORM(n, k, kind)) for n, (kind, many) in UNIFORMS.items() for k in range(many)]
         for _ in range(size):

@@ -33,10 +33,10 @@ def number(x: float) -> Const:
     return Const(struct.unpack("<I", struct.pack("<f", x))[0], "f32")
 
 
-def started() -> IrBuilder:
-    """Return the builder of a function with one block."""
+def started() -> tuple[IrBuilder, Function]:
+    """Return the builder of a function with one block, and the function."""
     f = Function("main")
-    return IrBuilder(f, f.block())
+    return IrBuilder(f.block()), f
 
 
 def loaded(made: Made, folder: Path) -> Any:
@@ -54,7 +54,7 @@ def names(compiled: CompiledShader) -> list[str]:
 # --- one function with everything ------------------------------------------------------------------------------------
 def everything() -> Made:
     """A multiply-add with a swizzle, a dot product, two f16 in one register, a condition, and a texel."""
-    b = started()
+    b, f = started()
     at = b.op(v.INPUT("uv", "f32x4"))
     light = b.op(v.UNIFORM("light", 0, "f32x4"))
     wide = b.op(v.VMAD, b.op(v.SWIZZLE("zyxw"), at), light, b.op(v.SWIZZLE("wwxy"), at))
@@ -68,7 +68,7 @@ def everything() -> Made:
     b.emit(v.OUTPUT("color"), [b.op(v.JOIN, b.op(v.SWIZZLE("xy"), chosen), x)], ())
     uniforms, samplers = [ShaderUniform("light", 4)], [ShaderSampler("image")]
     inputs = [ShaderInput("uv", "TEXCOORD0", 4)]
-    return b.function, ShaderInterface("fragment", inputs, uniforms, samplers, COLOR, "f32x4")
+    return f, ShaderInterface("fragment", inputs, uniforms, samplers, COLOR, "f32x4")
 
 
 def test_one_function_goes_the_whole_way(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_the_code_has_the_instructions_of_vectors() -> None:
 # --- the seven programs of a library that has Sony's files -----------------------------------------------------------
 def transformed(other: str, n: int, semantic: str) -> Made:
     """`position = mul(float4(aPosition, 1), wvp)`, and one more attribute as it is."""
-    b = started()
+    b, f = started()
     position = b.op(v.JOIN, b.op(v.INPUT("aPosition", "f32x3")), number(1))
     total: IrValue | None = None
     for k, c in enumerate("xyzw"):
@@ -108,21 +108,19 @@ def transformed(other: str, n: int, semantic: str) -> Made:
     b.emit(v.OUTPUT("q"), [b.op(v.INPUT(other, "f32" if n == 1 else f"f32x{n}"))], ())
     inputs = [ShaderInput("aPosition", "", 3), ShaderInput(other, "", n)]
     outputs = [ShaderOutput("p", "POSITION", 4), ShaderOutput("q", semantic, n)]
-    return b.function, ShaderInterface("vertex", inputs, [ShaderUniform("wvp", 4, array=4)], [], outputs)
+    return f, ShaderInterface("vertex", inputs, [ShaderUniform("wvp", 4, array=4)], [], outputs)
 
 
 def flat_position() -> Made:
     """`float4(aPosition, 1, 1)`."""
-    b = started()
+    b, f = started()
     b.emit(v.OUTPUT("p"), [b.op(v.JOIN, b.op(v.INPUT("aPosition", "f32x2")), number(1), number(1))], ())
-    return b.function, ShaderInterface(
-        "vertex", [ShaderInput("aPosition", "", 2)], outputs=[ShaderOutput("p", "POSITION", 4)]
-    )
+    return f, ShaderInterface("vertex", [ShaderInput("aPosition", "", 2)], outputs=[ShaderOutput("p", "POSITION", 4)])
 
 
 def colored(tint: bool = False, texel: str = "", uniform: bool = False) -> Made:
     """A colour: interpolated, of a texture (times a uniform), or a uniform."""
-    b = started()
+    b, f = started()
     value = (
         b.op(v.INPUT("at", "f32x2" if texel else "f32x4"))
         if not uniform
@@ -135,7 +133,7 @@ def colored(tint: bool = False, texel: str = "", uniform: bool = False) -> Made:
     b.emit(v.OUTPUT("color"), [value], ())
     inputs = [ShaderInput("at", "TEXCOORD0" if texel else "COLOR0", 2 if texel else 4)]
     uniforms = [ShaderUniform("uClearColor" if uniform else "uTintColor", 4)]
-    return b.function, ShaderInterface("fragment", inputs, uniforms, [ShaderSampler("tex")], COLOR)
+    return f, ShaderInterface("fragment", inputs, uniforms, [ShaderSampler("tex")], COLOR)
 
 
 PAIRS: dict[str, Callable[[], Made]] = {
@@ -207,11 +205,11 @@ def test_programs_are_not_longer_than_those_of_sony(name: str) -> None:
 
 # --- single things ---------------------------------------------------------------------------------------------------
 def test_uniform_expressions_run_once(tmp_path: Path) -> None:
-    b = started()
+    b, f = started()
     scaled = b.op(v.VMUL, b.op(v.UNIFORM("a", 0, "f32x4")), b.op(v.UNIFORM("b", 0, "f32x4")))
     b.emit(v.OUTPUT("color"), [b.op(v.VADD, scaled, b.op(v.INPUT("c", "f32x4")))], ())
     uniforms = [ShaderUniform("a", 4), ShaderUniform("b", 4)]
-    made = b.function, ShaderInterface("fragment", [ShaderInput("c", "COLOR0", 4)], uniforms, [], COLOR, "f32x4")
+    made = f, ShaderInterface("fragment", [ShaderInput("c", "COLOR0", 4)], uniforms, [], COLOR, "f32x4")
     shader = loaded(made, tmp_path)
     assert "vmul.f32" in [i.mnemonic for i in shader.secondary]
     assert "vmul.f32" not in [i.mnemonic for i in shader.primary]
@@ -220,11 +218,11 @@ def test_uniform_expressions_run_once(tmp_path: Path) -> None:
 
 
 def test_discard_makes_two_phases(tmp_path: Path) -> None:
-    b = started()
+    b, f = started()
     c = b.op(v.INPUT("c", "f32x4"))
     b.emit(v.DISCARD, [b.op(v.VCMP("lt"), b.op(v.SWIZZLE("w"), c), number(0.5))], ())
     b.emit(v.OUTPUT("color"), [b.op(v.VMUL, c, b.op(v.SWIZZLE("wwww"), c))], ())
-    shader = loaded((b.function, ShaderInterface("fragment", [ShaderInput("c", "COLOR0", 4)], outputs=COLOR)), tmp_path)
+    shader = loaded((f, ShaderInterface("fragment", [ShaderInput("c", "COLOR0", 4)], outputs=COLOR)), tmp_path)
     assert [i.mnemonic for i in shader.primary].count("phas") == 2
     assert shader.file.phase_count == 2
     got = usse.run(shader, varyings={"color0": [[1, 1, 1, 0.25], [0.5, 1, 0, 0.75]]})
@@ -236,7 +234,7 @@ def test_loops_and_branches(tmp_path: Path) -> None:
     """Add 1, 2, 3 ... as often as an input says, and take the negative where another one is below 0."""
     f = Function("main")
     entry, head, body, after, turned, end = (f.block() for _ in range(6))
-    b = IrBuilder(f, entry)
+    b = IrBuilder(entry)
     f.kinds = ["r", "f32"]
 
     def get(k: int) -> IrValue:
@@ -295,11 +293,11 @@ def test_conditional_jumps_lead_forward_and_loops_begin_with_an_instruction(stat
 
 
 def test_a_uniform_with_an_index(tmp_path: Path) -> None:
-    b = started()
+    b, f = started()
     index = b.op(v.F2I(True), b.op(v.SWIZZLE("x"), b.op(v.INPUT("c", "f32x4"))))
     b.emit(v.OUTPUT("color"), [b.op(v.UNIFORM_AT("table", 1, "f32x4"), index)], ())
     uniforms = [ShaderUniform("table", 4, array=6)]
-    made = b.function, ShaderInterface("fragment", [ShaderInput("c", "COLOR0", 4)], uniforms, [], COLOR, "f32x4")
+    made = f, ShaderInterface("fragment", [ShaderInput("c", "COLOR0", 4)], uniforms, [], COLOR, "f32x4")
     table = np.arange(24, dtype=np.float32).reshape(6, 4)
     got = usse.run(loaded(made, tmp_path), varyings={"color0": [[0, 0, 0, 0], [3, 0, 0, 0]]}, uniforms={"table": table})
     assert got.color.tolist() == [table[1].tolist(), table[4].tolist()]
@@ -307,12 +305,12 @@ def test_a_uniform_with_an_index(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", [0, 1, -1, 255, 65535, 65536, -65536, 1234567, -7654321, 2**31 - 128, -(2**31)])
 def test_integers_and_back(value: int, tmp_path: Path) -> None:
-    b = started()
+    b, f = started()
     x = b.op(v.SWIZZLE("x"), b.op(v.INPUT("c", "f32x4")))
     whole = b.op(v.F2I(True), x)
     b.emit(v.OUTPUT("color"), [b.op(v.SWIZZLE("xxxx"), b.op(v.I2F(True), whole))], ())
     interface = ShaderInterface("fragment", [ShaderInput("c", "COLOR0", 4)], outputs=COLOR, target="f32x4")
-    shader = loaded((b.function, interface), tmp_path)
+    shader = loaded((f, interface), tmp_path)
     for part in (0.0, 0.25, -0.25):
         x32 = np.float32(value + part) if abs(value) < 1000 else np.float32(value)
         got = usse.run(shader, varyings={"color0": [[x32, 0, 0, 0]]})
@@ -321,23 +319,23 @@ def test_integers_and_back(value: int, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("op", "function"), [(v.VSIN, np.sin), (v.VCOS, np.cos)])
 def test_sine_and_cosine(op: Any, function: Any, tmp_path: Path) -> None:
-    b = started()
+    b, f = started()
     b.emit(v.OUTPUT("color"), [b.op(op, b.op(v.INPUT("c", "f32x4")))], ())
     interface = ShaderInterface("fragment", [ShaderInput("c", "COLOR0", 4)], outputs=COLOR, target="f32x4")
     x = np.linspace(-20, 20, 4000, dtype=np.float32).reshape(-1, 4)
-    got = usse.run(loaded((b.function, interface), tmp_path), varyings={"color0": x})
+    got = usse.run(loaded((f, interface), tmp_path), varyings={"color0": x})
     assert np.abs(got.color - function(x.astype(np.float64))).max() < 3e-6
 
 
 def test_uniforms_that_no_register_holds_are_loaded(tmp_path: Path) -> None:
-    b = started()
+    b, f = started()
     c = b.op(v.INPUT("c", "f32x4"))
     index = b.op(v.F2I(True), b.op(v.SWIZZLE("x"), c))
     fixed = b.op(v.UNIFORM("bones", 70, "f32x4"))
     chosen = b.op(v.VADD, b.op(v.UNIFORM_AT("bones", 2, "f32x4"), index), fixed)
     b.emit(v.OUTPUT("color"), [b.op(v.VADD, chosen, b.op(v.UNIFORM("near", 0, "f32x4")))], ())
     uniforms = [ShaderUniform("bones", 4, array=80), ShaderUniform("near", 4)]
-    made = b.function, ShaderInterface("fragment", [ShaderInput("c", "COLOR0", 4)], uniforms, [], COLOR, "f32x4")
+    made = f, ShaderInterface("fragment", [ShaderInput("c", "COLOR0", 4)], uniforms, [], COLOR, "f32x4")
     shader = loaded(made, tmp_path)
     assert "ldr.32" in [i.mnemonic for i in shader.primary]
     bones = np.arange(320, dtype=np.float32).reshape(80, 4)
@@ -348,14 +346,14 @@ def test_uniforms_that_no_register_holds_are_loaded(tmp_path: Path) -> None:
 
 def test_what_runs_once_leaves_room_for_the_rest(tmp_path: Path) -> None:
     """Of 24 sums of uniforms only those run once whose results find registers."""
-    b = started()
+    b, f = started()
     uniforms = [ShaderUniform(f"u{k}", 4) for k in range(24)]
     values = [b.op(v.UNIFORM(u.name, 0, "f32x4")) for u in uniforms]
     total = b.op(v.INPUT("c", "f32x4"))
     for k, x in enumerate(values):
         total = b.op(v.VADD, b.op(v.VMUL, total, b.op(v.VADD, x, values[k - 1])), x)
     b.emit(v.OUTPUT("color"), [total], ())
-    made = b.function, ShaderInterface("fragment", [ShaderInput("c", "COLOR0", 4)], uniforms, [], COLOR, "f32x4")
+    made = f, ShaderInterface("fragment", [ShaderInput("c", "COLOR0", 4)], uniforms, [], COLOR, "f32x4")
     shader = loaded(made, tmp_path)
     assert shader.file.secondary_registers <= 128
     given = {u.name: np.full(4, (k % 3) / 4, np.float32) for k, u in enumerate(uniforms)}
@@ -368,7 +366,7 @@ def test_what_runs_once_leaves_room_for_the_rest(tmp_path: Path) -> None:
 
 
 def test_an_array_of_samplers(tmp_path: Path) -> None:
-    b = started()
+    b, f = started()
     uv = b.op(v.INPUT("uv", "f32x2"))
     swapped = b.op(v.SWIZZLE("yx"), uv)
     both = b.op(
@@ -378,7 +376,7 @@ def test_an_array_of_samplers(tmp_path: Path) -> None:
     interface = ShaderInterface(
         "fragment", [ShaderInput("uv", "TEXCOORD0", 2)], [], [ShaderSampler("t", array=2)], COLOR
     )
-    shader = loaded((b.function, interface), tmp_path)
+    shader = loaded((f, interface), tmp_path)
     one, two = np.full((1, 1, 4), 0.25, np.float32), np.full((1, 1, 4), 0.5, np.float32)
     got = usse.run(shader, varyings={"texcoord0": [[0.5, 0.5]]}, textures={"t": [one, two]})
     assert got.color.tolist() == [[0.75] * 4]
@@ -388,11 +386,11 @@ def test_an_array_of_samplers(tmp_path: Path) -> None:
 
 def one_input(semantic: str, target: str = "f16x4", uniforms: int = 0) -> Made:
     """Return a program that writes an input, or an element of an array of so many uniforms."""
-    b = started()
+    b, f = started()
     value = b.op(v.UNIFORM("many", uniforms - 1, "f32x4")) if uniforms else b.op(v.INPUT("in", "f32x4"))
     b.emit(v.OUTPUT("color"), [value], ())
     several = [ShaderUniform("many", 4, array=uniforms)] if uniforms else []
-    return b.function, ShaderInterface("fragment", [ShaderInput("in", semantic, 4)], several, [], COLOR, target)
+    return f, ShaderInterface("fragment", [ShaderInput("in", semantic, 4)], several, [], COLOR, target)
 
 
 @pytest.mark.parametrize(

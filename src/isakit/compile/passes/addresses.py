@@ -79,17 +79,11 @@ def _register(
             break
         place = outside[0]
         crossed.append(head)
-    i = Ins(ADDR(shift, step), [value], "a", at.loc)
-    if place is not None:
-        for head in crossed:
-            held[head] = held.get(head, 0) + 1
-        i.block = place
-        place.ins.append(i)
-        made.setdefault(key, []).append((place, i))
-    else:
-        i.block = b
-        new.append(i)
-        made.setdefault(key, []).append((b, i))
+    for head in crossed:
+        held[head] = held.get(head, 0) + 1
+    i = Ins(ADDR(shift, step), [value], "a", at.loc, place or b)
+    (new if place is None else place.ins).append(i)
+    made.setdefault(key, []).append((place or b, i))
     return i.out
 
 
@@ -118,13 +112,10 @@ class _Counter:
             self.shift = shift
             held[self.head] = held.get(self.head, 0) + 1
             k = self.head.preds.index(self.entry)
-            start = Ins(ADDR(shift, 0), [self.phi.args[k]], "a", self.phi.loc)
-            start.block = self.entry
+            start = Ins(ADDR(shift, 0), [self.phi.args[k]], "a", self.phi.loc, self.entry)
             self.entry.ins.append(start)
-            self.made = Ins(PHI, [], "a", self.phi.loc)
-            self.made.block = self.head
-            onward = Ins(STEP(self.step << shift & 0xFFFF), [self.made.out], "a", self.phi.loc)
-            onward.block = self.latch
+            self.made = Ins(PHI, [], "a", self.phi.loc, self.head)
+            onward = Ins(STEP(self.step << shift & 0xFFFF), [self.made.out], "a", self.phi.loc, self.latch)
             self.latch.ins.append(onward)
             self.made.args = [start.out if p is self.entry else onward.out for p in self.head.preds]
             self.head.phis.append(self.made)

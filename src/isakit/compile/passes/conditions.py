@@ -25,8 +25,7 @@ class _Masks:
             return Const(0xFFFF_FFFF if p.value & 1 else 0)
         got = self.known.get(p)
         if got is None:
-            i = Ins(MASK, [p], "r", loc)
-            i.block = block
+            i = Ins(MASK, [p], "r", loc, block)
             out.append(i)
             got = self.known[p] = i.out
         return got
@@ -45,9 +44,7 @@ def lower_predicates(f: Function) -> None:
                 kept.append(i)
                 continue
             # the phi's result stays a predicate of the same identity: a test of the merged mask
-            merged = Ins(PHI, [], "r", i.loc)
-            merged.block = b
-            merged.args = list(i.args)
+            merged = Ins(PHI, list(i.args), "r", i.loc, b)
             kept.append(merged)
             test = _test(i.out, merged.out, b, i.loc)
             start.append(test)
@@ -56,8 +53,7 @@ def lower_predicates(f: Function) -> None:
         new = start
         for i in b.ins:
             if (on_masks := _ON_MASKS.get(i.op)) is not None:
-                m = Ins(on_masks, list(i.args), "r", i.loc)
-                m.block = b
+                m = Ins(on_masks, list(i.args), "r", i.loc, b)
                 new.append(m)
                 new.append(_test(i.out, m.out, b, i.loc))
                 masks.known[i.out] = m.out
@@ -111,10 +107,9 @@ def _tested_on_the_way(c: Ins) -> bool:
 
 
 def _test(out: IrValue, value: IrValue, block: Block, loc: tuple[int, int, int]) -> Ins:
-    i = Ins(CMP("lg", "u32"), [value, Const(0)], "", loc)
+    i = Ins(CMP("lg", "u32"), [value, Const(0)], "", loc, block)
     i.outs = [out]
     out.ins, out.index = i, 0
-    i.block = block
     return i
 
 

@@ -21,10 +21,9 @@ from isakit.compile.vector_ops import (
     VDSY,
     VNEG,
     VROUND8,
-    InputName,
-    Sampling,
     count,
     element,
+    of_kind,
     vector,
 )
 from isakit.float_bits import bits_of_float, float_of_bits
@@ -131,13 +130,8 @@ class _Halving:
         if i.op in _COMPUTE:
             return self._made(i, [self._exactly(a) for a in i.args])
         if i.op is SAMPLE or (i.op is INPUT and INPUT.of(i).name in self.names):
-            attrs = i.attrs
             kind = vector("f16", count(v.kind))
-            if isinstance(attrs, InputName):
-                attrs = attrs._replace(kind=kind)
-            elif isinstance(attrs, Sampling):
-                attrs = attrs._replace(to=kind)
-            return self._after(i, Operation(i.op, attrs), i.args, kind)
+            return self._after(i, of_kind(i, kind), i.args, kind)
         return None
 
     def _made(self, i: Ins, args: list[IrValue | None]) -> IrValue | None:
@@ -150,13 +144,9 @@ class _Halving:
     def _after(self, i: Ins, what: Operation, args: list[IrValue], kind: str) -> IrValue:
         b = i.block
         assert b is not None
-        build = IrBuilder(self.f, Block(0))
-        build.loc = i.loc
+        build = IrBuilder(Block(0), i.loc)
         out = build.op(what, *args, kinds=(kind,))
-        at = b.ins.index(i) + 1
-        for new in build.block.ins:
-            new.block = b
-        b.ins[at:at] = build.block.ins
+        b.insert(b.ins.index(i) + 1, *build.block.ins)
         return out
 
 

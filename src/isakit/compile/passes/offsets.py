@@ -20,8 +20,7 @@ def add_global_offsets(f: Function) -> None:
                 if isinstance(base, Const):
                     i.args[0] = Const(base.value + offset.value)
                 else:
-                    total = Ins(ADD, [base, offset], "r", i.loc)
-                    total.block = b
+                    total = Ins(ADD, [base, offset], "r", i.loc, b)
                     out.append(total)
                     i.args[0] = total.out
             out.append(i)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Hashable
 from heapq import heappop, heappush
 from itertools import pairwise
 
-from isakit.compile.ir import AnyOp, Block, Const, Effect, Function, Ins, IrValue, Operation
+from isakit.compile.ir import AnyOp, Block, Const, Effect, Function, Ins, IrValue
 
 
 class RegisterNeeds:
@@ -211,8 +211,7 @@ class _Copies:
 
     def _copied(self, i: Ins, args: list[IrValue], reader: Ins) -> Ins:
         """Insert a copy of an operation before a reader."""
-        new = Ins(Operation(i.op, i.attrs), args, [o.kind for o in i.outs], i.loc)
-        new.block = self.b
+        new = i.copied(args, self.b)
         at, index = self._index(reader)
         self.before.setdefault(at, []).insert(index, new)
         self.place[new] = at

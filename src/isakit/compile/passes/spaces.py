@@ -133,16 +133,15 @@ def _dispatched(f: Function, before: Block, i: Ins, spaces: Spaces, tag: IrValue
     results: list[Ins] = []
     test = before
     for k, space in enumerate(order):
-        access = Ins(Operation(i.op, i.attrs), list(i.args), [o.kind for o in i.outs], i.loc)
+        access = i.copied(list(i.args), None)
         _go_to(access, space)
         results.append(access)
         if k == len(order) - 1:
             here = test
         else:
             here, following = f.make(), f.make()
-            is_there = Ins(CMP("e", "u32"), [tag, Const(TAGS[space])], "p", i.loc)
+            is_there = Ins(CMP("e", "u32"), [tag, Const(TAGS[space])], "p", i.loc, test)
             test.ins.append(is_there)
-            is_there.block = test
             test.term, test.loc, test.uniform = ("branch", is_there.out, False, here, following), i.loc, False
             here.preds, following.preds = [test], [test]
             made += [here, following]
@@ -152,9 +151,8 @@ def _dispatched(f: Function, before: Block, i: Ins, spaces: Spaces, tag: IrValue
         here.term, here.loc, here.uniform = ("jump", after), i.loc, False
         after.preds.append(here)
     for n, out in enumerate(i.outs):
-        phi = Ins(PHI, [r.outs[n] for r in results], (out.kind,), i.loc)
+        phi = Ins(PHI, [r.outs[n] for r in results], (out.kind,), i.loc, after)
         phi.outs, out.ins, out.index = [out], phi, 0
-        phi.block = after
         after.phis.append(phi)
     return [*made, after]
 

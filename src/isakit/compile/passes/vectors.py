@@ -44,12 +44,10 @@ from isakit.compile.vector_ops import (
     VSEL,
     VSIN,
     VSUBFLOOR,
-    InputName,
-    Sampling,
-    UniformName,
     channels_of,
     count,
     element,
+    of_kind,
     vector,
 )
 from isakit.float_bits import bits_of_float
@@ -66,7 +64,7 @@ def lower_vectors(f: Function) -> None:
     replaced: dict[IrValue, IrValue] = {}
     for b in f.blocks:
         old, b.ins = b.ins, []
-        build = IrBuilder(f, b)
+        build = IrBuilder(b)
         for i in old:
             lower = _LOWER.get(i.op)
             if lower is None or (i.op is VSEL and i.out.kind != "p"):
@@ -169,7 +167,9 @@ def fuse_products(f: Function) -> None:
                 if product is not None:
                     x, y = product.args
                     if neg:
-                        x = _before(b, i, VNEG, [x])
+                        opposite = Ins(VNEG, [x], (x.kind,), i.loc)
+                        b.insert(b.ins.index(i), opposite)
+                        x = opposite.out
                     i.become(VMAD, [x, y, i.args[1 - k]])
                     break
 
@@ -184,13 +184,6 @@ def _product(v: IrValue, uses: dict[IrValue, int], b: Block) -> tuple[Ins | None
     if i is not None and i.op is VMUL and uses[v] == 1:
         return i, neg
     return None, False
-
-
-def _before(b: Block, i: Ins, op: IrOp[[], NoAttributes], args: list[IrValue]) -> IrValue:
-    new = Ins(op, args, (args[0].kind,), i.loc)
-    new.block = b
-    b.ins.insert(b.ins.index(i), new)
-    return new.out
 
 
 def extend_dot_products(f: Function) -> None:
@@ -217,17 +210,19 @@ def _with_one_more(b: Block, i: Ins, dot: Ins, x: IrValue) -> list[IrValue] | No
     for v, other in (dot.args, dot.args[::-1]):
         (base, letters), (same, letter) = channels_of(v), channels_of(x)
         if base is same and base.kind != "f32":
-            build = Block(0)
-            maker = IrBuilder(Function(""), build)
-            maker.loc = i.loc
-            longer = maker.op(SWIZZLE(letters + letter), base)
-            ones = maker.op(SWIZZLE("xyz"[: count(other.kind)] + "1"), other)
-            at = b.ins.index(i)
-            for new in build.ins:
-                new.block = b
-            b.ins[at:at] = build.ins
+            build = IrBuilder(Block(0), i.loc)
+            longer = build.op(SWIZZLE(letters + letter), base)
+            ones = build.op(SWIZZLE("xyz"[: count(other.kind)] + "1"), other)
+            b.insert(b.ins.index(i), *build.block.ins)
             return [longer, ones]
     return None
+
+
+def _joined(b: Block, i: Ins, parts: list[IrValue]) -> Ins:
+    """Insert a join of values before an operation."""
+    join = Ins(JOIN, list(parts), (vector(element(parts[0].kind), sum(count(v.kind) for v in parts)),), i.loc)
+    b.insert(b.ins.index(i), join)
+    return join
 
 
 def sink_joins(f: Function) -> None:
@@ -235,21 +230,19 @@ def sink_joins(f: Function) -> None:
     uses = count_uses(f)
     for b in f.blocks:
         for i in reversed(list(b.ins)):
-            if i.op is JOIN and not _vectorized(f, b, i, uses):
-                _vectorize_runs(f, b, i, uses)
+            if i.op is JOIN and not _vectorized(b, i, uses):
+                _vectorize_runs(b, i, uses)
 
 
-def _vectorize_runs(f: Function, b: Block, i: Ins, uses: dict[IrValue, int]) -> None:
+def _vectorize_runs(b: Block, i: Ins, uses: dict[IrValue, int]) -> None:
     """Compute consecutive elements of a join together if they come from the same operation."""
     at = 0
     while at < len(i.args):
         for end in range(len(i.args), at + 1, -1):
             run = i.args[at:end]
             if len(run) < len(i.args) and not isinstance(run[0], Const):
-                new = Ins(JOIN, list(run), (vector(element(run[0].kind), sum(count(v.kind) for v in run)),), i.loc)
-                new.block = b
-                b.ins.insert(b.ins.index(i), new)
-                if _vectorized(f, b, new, uses):
+                new = _joined(b, i, run)
+                if _vectorized(b, new, uses):
                     uses[new.out] = 1
                     i.args[at:end] = [new.out]
                     break
@@ -257,7 +250,7 @@ def _vectorize_runs(f: Function, b: Block, i: Ins, uses: dict[IrValue, int]) -> 
         at += 1
 
 
-def _vectorized(f: Function, b: Block, i: Ins, uses: dict[IrValue, int]) -> bool:
+def _vectorized(b: Block, i: Ins, uses: dict[IrValue, int]) -> bool:
     """Turn a join of results of one operation into that operation on joins, which may be such joins themselves.
 
     Returns whether it did.
@@ -272,22 +265,13 @@ def _vectorized(f: Function, b: Block, i: Ins, uses: dict[IrValue, int]) -> bool
             return False
     parts = [a.ins for a in i.args if a.ins is not None]
     columns = [[o.args[k] for o in parts] for k in range(len(first.args))]
-    at = b.ins.index(i)
-    made: list[IrValue] = []
-    for column in columns:
-        kind = vector(element(column[0].kind), sum(count(v.kind) for v in column))
-        new = Ins(JOIN, list(column), (kind,), i.loc)
-        new.block = b
-        for v in column:
-            uses[v] = uses.get(v, 1)
-        b.ins.insert(at, new)
-        at += 1
-        uses[new.out] = 1
-        made.append(new.out)
+    made = [_joined(b, i, column).out for column in columns]
+    for v in (*made, *(v for column in columns for v in column)):
+        uses[v] = uses.get(v, 1)
     i.become(Operation(first.op, first.attrs), made)
     for v in made:
-        if v.ins is not None and not _vectorized(f, b, v.ins, uses):
-            _vectorize_runs(f, b, v.ins, uses)
+        if v.ins is not None and not _vectorized(b, v.ins, uses):
+            _vectorize_runs(b, v.ins, uses)
     return True
 
 
@@ -324,9 +308,9 @@ def narrow_vectors(f: Function) -> None:
             mine = [k for k in range(4) if mask >> k & 1]
             narrower = len(mine) < count(i.out.kind) and i.op is not PHI
             if narrower and (i.op in _BY_CHANNEL or i.op is VSEL):
-                _narrowed(f, b, i, mine, replaced)
+                _narrowed(b, i, mine, replaced)
             elif narrower and i.op in (INPUT, UNIFORM, UNIFORM_AT, SAMPLE) and mine[-1] + 1 < count(i.out.kind):
-                _shortened(f, b, i, mine[-1] + 1, replaced)
+                _shortened(b, i, mine[-1] + 1, replaced)
             else:
                 b.ins.append(i)
     replace(f, replaced)
@@ -392,25 +376,18 @@ def _is_uniform(v: IrValue) -> bool:
     return v.ins is not None and v.ins.op is UNIFORM
 
 
-def _narrowed(f: Function, b: Block, i: Ins, mine: list[int], replaced: dict[IrValue, IrValue]) -> None:
-    build = IrBuilder(f, b)
-    build.loc = i.loc
+def _narrowed(b: Block, i: Ins, mine: list[int], replaced: dict[IrValue, IrValue]) -> None:
+    build = IrBuilder(b, i.loc)
     letters = "".join(CHANNELS[k] for k in mine)
     args = [a if a.kind == "p" else build.op(SWIZZLE(letters), a) for a in i.args]
     new = build.op(Operation(i.op, i.attrs), *args)
     replaced[i.out] = _widened(build, new, mine, i.out.kind)
 
 
-def _shortened(f: Function, b: Block, i: Ins, n: int, replaced: dict[IrValue, IrValue]) -> None:
-    build = IrBuilder(f, b)
-    build.loc = i.loc
+def _shortened(b: Block, i: Ins, n: int, replaced: dict[IrValue, IrValue]) -> None:
+    build = IrBuilder(b, i.loc)
     kind = vector(element(i.out.kind), n)
-    attrs = i.attrs
-    if isinstance(attrs, InputName | UniformName):
-        attrs = attrs._replace(kind=kind)
-    elif isinstance(attrs, Sampling):
-        attrs = attrs._replace(to=kind)
-    new = build.emit(Operation(i.op, attrs), list(i.args), (kind,)).out
+    new = build.emit(of_kind(i, kind), list(i.args), (kind,)).out
     replaced[i.out] = _widened(build, new, list(range(n)), i.out.kind)
 
 
@@ -435,8 +412,7 @@ def predicate_discards(f: Function) -> None:
                 continue
             join = side.term[1]
             if not other.phis if join is other else other.preds == [b] and other.term == ("jump", join):
-                build = IrBuilder(f, b)
-                build.loc = side.ins[0].loc
+                build = IrBuilder(b, side.ins[0].loc)
                 build.emit(DISCARD, [build.op(PNOT, p) if opposite else p], ())
                 b.term = ("jump", other)
                 break

@@ -87,7 +87,7 @@ class Emitter:
 
     def __init__(self, function: Function) -> None:
         self.function = function
-        self.b = IrBuilder(function, function.block())
+        self.b = IrBuilder(function.block())
         self.packed: dict[IrValue, IrValue] = {}
         """Integers that two halves were packed into, and these."""
         self.packed_bytes: dict[IrValue, IrValue] = {}

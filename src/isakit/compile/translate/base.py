@@ -84,7 +84,7 @@ class Base:
         self.entry: PtxFunction = entry
         self.function = Function(entry.name)
         self.function.debugged = "debug" in module.options
-        self.b = IrBuilder(self.function, self.function.block())
+        self.b = IrBuilder(self.function.block())
         self.slots: dict[tuple[int | str, ...], int] = {}
         self.kept: dict[tuple[str, int], int] = {}
         """Parameters of inlined functions (unique name, place) that lie in local memory, and where."""

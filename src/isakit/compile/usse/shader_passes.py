@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from isakit.compile.builder import IrBuilder
-from isakit.compile.ir import NOWHERE, Block, Const, Effect, Function, Ins, IrValue, Operation, OpUniformity
+from isakit.compile.ir import Block, Const, Effect, Function, Ins, IrValue, Operation, OpUniformity
 from isakit.compile.ops import PHI
 from isakit.compile.passes.ssa import replace
 from isakit.compile.shader import ShaderInterface
@@ -157,14 +157,11 @@ def split_uniform_part(f: Function, room: int) -> tuple[Function | None, dict[st
             continue
         name = f"once {len(kinds)}"
         kinds[name] = v.kind
-        out = Ins(OUTPUT(name), [_copied(v, block, block.ins, copies)], (), v.ins.loc if v.ins is not None else NOWHERE)
-        out.block = block
-        block.ins.append(out)
         assert v.ins is not None
+        assert v.ins.block is not None
+        block.ins.append(Ins(OUTPUT(name), [_copied(v, block, block.ins, copies)], (), v.ins.loc, block))
         new = Ins(UNIFORM(name, 0, v.kind), [], (v.kind,), v.ins.loc)
-        new.block = v.ins.block
-        assert new.block is not None
-        new.block.ins.insert(new.block.ins.index(v.ins), new)
+        v.ins.block.insert(v.ins.block.ins.index(v.ins), new)
         replaced[v] = new.out
     replace(f, replaced)
     return secondary, kinds
@@ -206,9 +203,7 @@ def _copied(v: IrValue, block: Block, to: list[Ins], copies: dict[IrValue, IrVal
         return v
     if v not in copies:
         assert v.ins is not None
-        args = [_copied(a, block, to, copies) for a in v.ins.args]
-        new = Ins(Operation(v.ins.op, v.ins.attrs), args, [v.kind], v.ins.loc)
-        new.block = block
+        new = v.ins.copied([_copied(a, block, to, copies) for a in v.ins.args], block)
         to.append(new)
         copies[v] = new.out
     return copies[v]
@@ -241,8 +236,7 @@ def lower_facing(f: Function, interface: ShaderInterface) -> None:
         for i in list(b.ins):
             if i.op is INPUT and INPUT.of(i).name in names:
                 test = Ins(FACING, [], "p", i.loc)
-                test.block = b
-                b.ins.insert(b.ins.index(i), test)
+                b.insert(b.ins.index(i), test)
                 i.become(VSEL, [test.out, Const(0xBF80_0000, "f32"), Const(0x3F80_0000, "f32")])
 
 
@@ -265,8 +259,7 @@ def convert_result(f: Function, interface: ShaderInterface) -> None:
             if i.op is not OUTPUT or OUTPUT.of(i).name not in color or i.args[0].kind == to:
                 continue
             b.ins.remove(i)
-            build = IrBuilder(f, b)
-            build.loc = i.loc
+            build = IrBuilder(b, i.loc)
             v = _unrounded(build, i.args[0]) if interface.native else i.args[0]
             of = element(v.kind) if interface.native else element(to)
             v = v if element(v.kind) == of else build.op(VCVT(of), v)
