@@ -1,4 +1,4 @@
-"""Memory of a device: files that programs of the host map, too, and mappings that end with the process they are for."""
+"""Memory of a device: files shared with programs of the host, and mappings that end with their process."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import mmap
 import os
 
 _GENERATIONS = (0, 1, 2, 2)
-"""Generations to collect, one after the other: looking through all objects of a large process takes a second."""
+"""Generations to collect, one after the other: scanning all objects of a large process takes a second."""
 
 
 SPARSE = hasattr(os, "memfd_create")
-"""True where there are files without a name, which take only what is written to them: not in a page of a browser."""
+"""True if the system has sparse unnamed files: not in a browser page."""
 
 
 def memory_file(name: str, size: int) -> tuple[int, mmap.mmap]:
-    """Return the descriptor and the mapping of a sparse file of `size` bytes. Raises OSError; nothing is left then.
+    """Return the descriptor and the mapping of a sparse file of `size` bytes. Raises OSError and leaves nothing behind.
 
-    Nobody who gets it can make it shorter or longer: a file that shrinks under a mapping kills the process that reads
-    it. Where there are no such files it is memory of this process alone, all of which is taken, and the descriptor -1.
+    Its size is sealed: a file that shrinks under a mapping kills the process that reads it. On systems without such
+    files it is private memory of this process, all of it allocated, and the descriptor is -1.
     """
     if not SPARSE:
         return -1, mmap.mmap(-1, size)
@@ -39,10 +39,10 @@ def memory_file(name: str, size: int) -> tuple[int, mmap.mmap]:
 
 
 def close_mapping(pages: mmap.mmap) -> None:
-    """Unmap memory, and with it give back a descriptor and the pages of a file without a name.
+    """Unmap memory, which frees the descriptor and the pages of an unnamed file.
 
-    What has worked on it refers to itself and may hold views until garbage is collected. Views that somebody else still
-    holds keep the mapping as long as they live.
+    Objects with cyclic references may hold views until garbage is collected. Other views keep the mapping as long as
+    they live.
     """
     for generation in _GENERATIONS:  # a collection that is under way in another thread lets `collect` do nothing
         try:

@@ -15,10 +15,10 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass
 class ProgramSignals:
-    """Hands signals on to the child, which decides about them; the second one of a kind kills it.
+    """Forwards signals to the child; the second one of a kind kills it.
 
-    As long as there is no child they end the command as an exception does, so that nothing of it is left behind. Those
-    that arrive while the child is being started are the child's.
+    Without a child they end the command like an exception, so that nothing is left behind. Those that arrive while the
+    child is being started are the child's.
     """
 
     child: subprocess.Popen[bytes] | None = None
@@ -42,7 +42,7 @@ class ProgramSignals:
         return self.child
 
     def wait(self, child: subprocess.Popen[bytes]) -> int:
-        """Wait for the child's end; returns what `Popen.returncode` says."""
+        """Wait for the child's end; return its `Popen.returncode`."""
         try:
             end = os.pidfd_open(child.pid)
         except ProcessLookupError:  # a signal has ended it, and it has been waited for

@@ -1,6 +1,6 @@
-"""The C library that CUDA programs take for libcudart, libcuda, libcublas, libcufft and libcurand.
+"""The C library that replaces libcudart, libcuda, libcublas, libcufft and libcurand for CUDA programs.
 
-Needs nothing but the standard library, since it also runs while a wheel is made.
+Needs only the standard library, since it also runs while a wheel is built.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ NAMES = (
 )
 """Names under which programs look for the library."""
 DEVICE_RUNTIME = "libcudadevrt.a"
-"""An archive of nothing, which build systems link with; kernels of these chips have no need of it."""
+"""An empty archive that build systems link with; kernels of these chips do not need it."""
 
 
 def library_folder(bits: int = 64) -> Path:
     """Return a folder with the library for programs of 64 or 32 bits under all its names, built if need be.
 
-    Flags in $ISAKIT_CUDA_CFLAGS, such as `-fsanitize=address`, make another build of it. Raises HostError where it is
+    Flags in $ISAKIT_CUDA_CFLAGS, such as `-fsanitize=address`, select a separate build. Raises HostError if it is
     neither in the wheel nor can be built.
     """
     flags = shlex.split(os.environ.get("ISAKIT_CUDA_CFLAGS", ""))

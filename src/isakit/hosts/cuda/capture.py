@@ -1,9 +1,9 @@
 """Captures: launches as files, so that they can be run again without their program.
 
-A capture is a folder: `capture.json` says what it is, `launches/0001.json` and so on are the launches in their order,
-`blobs/` holds code, constants and pieces of memory under the hash of their content, packed, each once. A launch whose
-inputs are those of an earlier one is not written again. `libraries.txt` names the work that libraries did on the host,
-each line after the launch of its number.
+A capture is a folder: `capture.json` identifies it, `launches/0001.json` and so on are the launches in order, `blobs/`
+holds code, constants and pieces of memory under the hash of their content, compressed, each once. A launch with the
+same inputs as an earlier one is not written again. `libraries.txt` lists the library functions executed on the host,
+each line with the number of the launch before it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FORMAT = 1
 KIND = "cuda"
 LIBRARY_CALLS = "libraries.txt"
 PIECE = 1 << 16
-"""Bytes of memory that are kept or left out together."""
+"""Bytes of memory that are stored or skipped as a unit."""
 
 
 class CaptureError(IsakitError):
@@ -36,12 +36,12 @@ class CaptureError(IsakitError):
 
 
 def blob_name(data: bytes) -> str:
-    """Return the name under which a content is kept: its hash."""
+    """Return the name of a blob: the hash of its content."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 class LaunchRecorder:
-    """Writes launches into a folder. Raises CaptureError where something else is in it already."""
+    """Writes launches into a folder. Raises CaptureError if the folder has other content."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.written = folder, 0
@@ -56,7 +56,7 @@ class LaunchRecorder:
         mark.write_text(json.dumps({"kind": KIND, "format": FORMAT}) + "\n", "utf-8")
 
     def blob(self, data: bytes) -> str:
-        """Keep a content; returns its name."""
+        """Store a blob; return its name."""
         name = blob_name(data)
         path = self.folder / "blobs" / name
         if not path.exists():
@@ -64,7 +64,10 @@ class LaunchRecorder:
         return name
 
     def library(self, name: str) -> None:
-        """Note that a library did work on the host after the launches written so far; it is not run again."""
+        """Record that a library function was executed on the host after the launches written so far.
+
+        It is not replayed.
+        """
         with (self.folder / LIBRARY_CALLS).open("a", encoding="utf-8") as out:
             out.write(f"{self.written} {name}\n")
 

@@ -11,10 +11,10 @@ from isakit.hosts.cuda.table import API, LIBRARIES
 
 @dataclass(frozen=True)
 class ErrorText:
-    """One kind of error: its code in the runtime and in the driver interface (None where it has none).
+    """One kind of error: its code in the runtime and in the driver interface (None if it has none there).
 
-    `text` is what an interface says where the error has a name there, `name` or `driver_name`; a code of the driver
-    without a name is what its calls report for an error of the runtime.
+    `text` is its message in an interface where it has a name, `name` or `driver_name`; a code of the driver without a
+    name is reported by its calls for an error of the runtime.
     """
 
     runtime: int | None
@@ -30,7 +30,7 @@ def _code(text: str) -> int | None:
 
 @cache
 def errors() -> tuple[ErrorText, ...]:
-    """Return all errors, by the order of the file."""
+    """Return all errors, in the order of the file."""
     out: list[ErrorText] = []
     for line in (API / "errors.txt").read_text("utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -49,7 +49,7 @@ def _by_name() -> dict[str, ErrorText]:
 class CudaError(IsakitError):
     """A call that fails: `name` is that of the runtime's error (cudaErrorInvalidValue, ...); `why` is for a trace.
 
-    `driver` overrules the code of the driver interface, where one error of the runtime is several there.
+    `driver` overrides the code of the driver interface, where one error of the runtime corresponds to several.
     """
 
     def __init__(self, name: str, why: str = "", driver: int | None = None) -> None:
@@ -68,7 +68,7 @@ class CudaError(IsakitError):
 
 @cache
 def library_statuses() -> dict[str, dict[str, int]]:
-    """Return the codes of each library by their names, and by the errors of the runtime that become them."""
+    """Return the status codes of each library by name, and by the runtime errors that are mapped to them."""
     out: dict[str, dict[str, int]] = {name: {} for name in LIBRARIES}
     for line in (API / "library_errors.txt").read_text("utf-8").splitlines():
         if line and not line.startswith("#"):
@@ -79,13 +79,13 @@ def library_statuses() -> dict[str, dict[str, int]]:
 
 
 def library_code(library: str, error: str) -> int:
-    """Return the status by which a library reports an error of the runtime."""
+    """Return the status with which a library reports an error of the runtime."""
     statuses = library_statuses()[library]
     return statuses.get(error, statuses["*"])
 
 
 class LibraryError(CudaError):
-    """A call of a library that fails with a status of its own, by its name (CUFFT_INVALID_SIZE, ...)."""
+    """A call of a library failed with a status of its own, by name (CUFFT_INVALID_SIZE, ...)."""
 
     def __init__(self, status: str, why: str = "") -> None:
         super().__init__("cudaErrorUnknown", why)
@@ -93,10 +93,10 @@ class LibraryError(CudaError):
         self.args = (f"{status}: {why}" if why else status,)
 
     def code(self, interface: str) -> int:
-        """Return the status; for another interface than the library's, an unknown error."""
+        """Return the status; for an interface other than the library's, the code of an unknown error."""
         return library_statuses().get(interface, {}).get(self.status) or super().code(interface)
 
 
 def invalid(why: str = "") -> CudaError:
-    """Return the error for an argument that makes no sense."""
+    """Return the error for an invalid argument."""
     return CudaError("cudaErrorInvalidValue", why)

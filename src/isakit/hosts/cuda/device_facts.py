@@ -1,7 +1,7 @@
-"""Facts a program learns about the device: cards for each compute capability, and the structures it reads them from.
+"""Device properties as programs query them: cards for each compute capability, and the structures that describe them.
 
-Source: [cuda-runtime] 2.5, 2.6; limits of the chip come from `isakit.machine.tesla.chips`, what has no influence on a
-simulation (clocks, sizes) from the cards' data sheets.
+Source: [cuda-runtime] 2.5, 2.6; limits of the chip come from `isakit.machine.tesla.chips`, properties that do not
+affect a simulation (clocks, sizes) from the cards' data sheets.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ Version = tuple[int, int]
 
 @dataclass(frozen=True)
 class Card:
-    """A card that has a chip: the values programs print and decide by.
+    """A card with a chip: the properties that programs query.
 
     Attributes: `chip` (variant), `capability` (minor number of the compute capability 1.x), `name`, `memory` (bytes),
     `multiprocessors`, `clock` and `memory_clock` (kHz), `bus` (bits), `threads` (resident per multiprocessor),
-    `registers` (per multiprocessor), `mapped` (host memory can be mapped), `overlap` (copies
-    beside kernels), `integrated`.
+    `registers` (per multiprocessor), `mapped` (host memory can be mapped), `overlap` (copies beside kernels),
+    `integrated`.
     """
 
     chip: str
@@ -134,9 +134,9 @@ _FIELDS: tuple[tuple[str, str, int, Version], ...] = (
 def properties(
     card: Card, version: Version, *, certain: bool = True, memory: int | None = None, pointer: int = 8
 ) -> bytes:
-    """Return `cudaDeviceProp` as the header files of a version have it, in a program whose pointers have 8 or 4 bytes.
+    """Return `cudaDeviceProp` in the layout of a version, for a program with pointers of 8 or 4 bytes.
 
-    Where it is not `certain` which of the versions behind one library name a program was built with, the result is no
+    Unless it is `certain` which of the versions behind one library name a program was built with, the result is no
     longer than the smallest of their structures, that of CUDA 4.0.
     """
     values = _values(card, memory)
@@ -231,7 +231,7 @@ _LAST_ATTRIBUTE = 161
 
 
 def attribute(card: Card, number: int) -> int | None:
-    """Return a device attribute: 0 for those of later chips, None for numbers CUDA 13 does not know."""
+    """Return a device attribute: 0 for attributes of later chips, None for numbers unknown to CUDA 13."""
     if not 1 <= number <= _LAST_ATTRIBUTE:
         return None
     name, index = _ATTRIBUTES.get(number, ("", 0))

@@ -1,4 +1,4 @@
-"""From the bytes of a message to a handler, and from what it returns to the bytes of the answer."""
+"""From the bytes of a message to a handler, and from its result to the bytes of the answer."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import ApiFunction, ApiParameter, by_number
 
 HEADER = struct.Struct("<II")
-"""Of a request: the number of its function, and the bytes that follow."""
+"""Header of a request: the number of its function, and the number of bytes that follow."""
 ANSWER = struct.Struct("<iI")
-"""Of an answer: the error code, and the bytes that follow (none after an error)."""
+"""Header of an answer: the error code, and the number of bytes that follow (none after an error)."""
 LONGEST = 1 << 28
-"""Bytes of the longest message; the largest are modules."""
+"""Largest size of a message in bytes; the largest are modules."""
 _LONGEST_TEXT = 1 << 16
 
 
 class ClientExited(Exception):
-    """The process that a kernel runs for has ended; its result is not needed."""
+    """The process for which a kernel runs has exited; its result is not needed."""
 
 
 @cache
@@ -93,7 +93,7 @@ def packed(f: ApiFunction, result: object) -> bytes:
 
 
 def answer(session: Session, number: int, body: bytes) -> bytes:
-    """Return the answer to a message, empty for one without. Raises ProtocolError if the connection cannot go on."""
+    """Return the answer to a message, b"" for one without. Raises ProtocolError if the connection must be closed."""
     code, back = 0, b""
     name, interface, arguments = f"message {number}", "runtime", []
     known = by_number().get(number)
@@ -129,11 +129,11 @@ def answer(session: Session, number: int, body: bytes) -> bytes:
 
 
 _POST = "post"
-"""The message without an answer."""
+"""The message without answer."""
 
 
 def _interface(f: ApiFunction, body: bytes) -> str:
-    """Return the interface of an answer's error codes: for the library's own messages, that of their caller."""
+    """Return the interface whose error codes an answer uses: for the library's own messages, that of their caller."""
     if f.interface != "internal":
         return f.interface
     first = f.sent[0].name if f.sent else ""

@@ -1,7 +1,7 @@
 """Files generated from the table: the C functions of the library, and the reference page.
 
-`python -m isakit.hosts.cuda.generate --docs` writes the page, `--check` compares the page in docs/reference with what
-the table says.
+`python -m isakit.hosts.cuda.generate --docs` writes the page, `--check` compares the page in docs/reference with the
+table.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ _REALS = {"S": "S", "D": "D", "C": "S", "Z": "D"}
 
 
 def _blas_letter(f: ApiFunction, p: ApiParameter) -> str:
-    """Return the type of a number: that of an element or its real part, I for an int."""
+    """Return the C type letter of a number: that of an element or its real part, I for an int."""
     return {"scalar": f.element, "real": _REALS[f.element]}.get(p.type, "I")
 
 
@@ -181,7 +181,7 @@ def _blas_prototype(f: ApiFunction) -> str:
 
 
 def _blas(f: ApiFunction) -> list[str]:
-    """Send what a routine is given; a scalar is two numbers, or the address where the device has it."""
+    """Return the C code that sends a routine's arguments; a scalar is two numbers, or its device address."""
     result = next((p for p in f.parameters if p.result), None)
     sent: list[str] = []
     for p in f.parameters:
@@ -274,7 +274,7 @@ def page() -> str:
 
 
 def _later(functions: list[ApiFunction]) -> Iterator[str]:
-    """Yield the lines about functions of later chips, by the reason why they are not there."""
+    """Yield lines about functions of later chips, grouped by the reason why they are missing."""
     if not functions:
         return
     yield from ("", f"### {functions[0].section}", "")
@@ -294,7 +294,7 @@ PAGE = Path(__file__).resolve().parents[4] / "docs" / "reference" / "cuda-functi
 
 
 def main(arguments: list[str]) -> int:
-    """Write or check what the table makes."""
+    """Write or check the generated files."""
     if arguments == ["--docs"]:
         PAGE.write_text(page(), "utf-8")
     elif arguments == ["--check"]:

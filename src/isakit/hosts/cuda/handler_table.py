@@ -1,4 +1,4 @@
-"""The handlers of messages, which register themselves here under the names of the table of functions."""
+"""The handlers of messages, registered here under the names in the table of functions."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _handlers: dict[str, Handler] = {}
 
 
 class ProtocolError(IsakitError):
-    """A malformed message; the connection it came from is closed."""
+    """A malformed message; its connection is closed."""
 
 
 def signed_int(number: int) -> int:
-    """Return an `int` of C from the number of 64 bits that it travels as."""
+    """Return an `int` of C from the 64-bit number that represents it in messages."""
     return signed(number & mask(32), 32)
 
 
 def calling(number: int) -> ApiFunction:
-    """Return the function that a message was sent for. Raises ProtocolError."""
+    """Return the function of a message number. Raises ProtocolError."""
     found = by_number().get(number)
     if found is None:
         raise ProtocolError(f"no function has the number {number}")
@@ -65,7 +65,7 @@ def handler(*names: str) -> Callable[[T], T]:
 
 
 def registered_handlers() -> Mapping[str, Handler]:
-    """Return the registered handlers by the name of their message. Raises DefinitionError where one is missing."""
+    """Return the registered handlers by the name of their message. Raises DefinitionError if one is missing."""
     wanted = {f.name for f in functions().values() if f.kind in ("call", "wire")}
     if missing := wanted - _handlers.keys():
         raise DefinitionError(f"no handler for {', '.join(sorted(missing))}: see hosts/cuda/handlers")

@@ -1,8 +1,8 @@
-"""The device's memory as a driver divides it.
+"""The device's memory, allocated as by a driver.
 
-On a chip the memory past an allocation is mapped: a kernel that reads a little before or after its buffers reads
-something. So the heap is one flat range, with slack at both ends; a `strict` heap has holes, and every access outside
-of an allocation is a fault.
+On a chip the memory around an allocation is mapped: a kernel that reads a little before or after its buffers does not
+fault. So the heap is one flat range, with slack at both ends; a `strict` heap has holes, and every access outside of an
+allocation is a fault.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from isakit.hosts.cuda.codes import CudaError
 from isakit.runtime import Device
 
 WINDOW = 1 << 32
-"""Bytes of the device's address space, which the memory file holds from address 0 on."""
+"""Size of the device's address space in the memory file, from address 0 on, in bytes."""
 ALIGNMENT = 256
 SLACK = 1 << 16
-"""Bytes that can be accessed before the first and after the last allocation of a flat heap."""
+"""Bytes accessible before the first and after the last allocation of a flat heap."""
 _STEP = 1 << 22
 _PAGE, _MANY = 1 << 16, 1 << 18
 
 
 class Heap:
-    """A range of device addresses that is handed out in pieces.
+    """A range of device addresses from which blocks are allocated.
 
     Args:
-        device: whose memory it is.
+        device: the device that owns the memory.
         pages: the map behind that memory.
         first, limit: the addresses of the range.
         strict: whether accesses between allocations fault.
-        fill: value of bytes never written; programs see it in fresh memory.
+        fill: value of unwritten bytes in newly allocated memory.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Heap:
         self._touched = first + SLACK  # nothing was written after this
 
     def alloc(self, nbytes: int, alignment: int = ALIGNMENT) -> int:
-        """Return the address of `nbytes` fresh bytes. Raises CudaError when there is no room."""
+        """Return the address of `nbytes` newly allocated bytes. Raises CudaError if there is no room."""
         if not 0 < nbytes <= self.limit - self.first:
             raise CudaError("cudaErrorMemoryAllocation", f"{nbytes} bytes")
         room = -(-nbytes // ALIGNMENT) * ALIGNMENT + (ALIGNMENT if self.strict else 0)
@@ -63,7 +63,7 @@ class Heap:
         return address
 
     def free(self, address: int) -> None:
-        """Give an allocation back. Raises CudaError for an address where none starts."""
+        """Free an allocation. Raises CudaError for an address where none starts."""
         if address not in self._sizes:
             raise CudaError("cudaErrorInvalidDevicePointer", f"nothing starts at {address:#x}")
         size = self._sizes.pop(address)
@@ -87,17 +87,17 @@ class Heap:
         return (start, end) if address < end else None
 
     def allocations(self) -> list[tuple[int, int]]:
-        """Return (address, bytes) of all allocations, by address."""
+        """Return (address, size in bytes) of all allocations, by address."""
         return [(a, self._sizes[a]) for a in self._starts]
 
     def used_ranges(self) -> list[tuple[int, int]]:
-        """Return (start, end) of what may hold something and can be accessed."""
+        """Return (start, end) of accessible ranges that may have content."""
         if self.strict:
             return [(a, a + n) for a, n in self.allocations()]
         return [(self.first, self._touched)] if self._touched > self.first + SLACK else []
 
     def _find(self, room: int, alignment: int) -> int | None:
-        """Return first fit."""
+        """Return the address of the first gap that fits, None if there is none."""
         at = -(-(self.first + SLACK) // alignment) * alignment
         for start in self._starts:
             if start - at >= room:
@@ -107,7 +107,7 @@ class Heap:
         return at if at + room <= self.limit - SLACK else None
 
     def _map(self, end: int) -> None:
-        """Make everything up to `end` and the slack after it accessible to kernels: one allocation, which grows."""
+        """Make everything up to `end` and the slack after it accessible to kernels, as one growing allocation."""
         if end + SLACK <= self._mapped:
             return
         step = max(_STEP, (self._mapped - self.first) // 2)
@@ -119,7 +119,7 @@ class Heap:
         self._mapped = upto
 
     def _clear(self, start: int, end: int) -> None:
-        """Make the bytes look as if they had never been written."""
+        """Reset bytes to their unwritten state."""
         memory = self.device.memory.memory.bytes
         if self.fill:
             memory[start:end] = self.fill

@@ -1,6 +1,6 @@
-"""The declarations in the headers of cuBLAS, cuFFT and cuRAND, made from the table of their functions.
+"""The declarations in the headers of cuBLAS, cuFFT and cuRAND, generated from the table of their functions.
 
-`python -m isakit.hosts.cuda.library_headers` writes them; a test compares them with what the table says.
+`python -m isakit.hosts.cuda.library_headers` writes them; a test compares them with the table.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from isakit.hosts.cuda.generate import prototype
 from isakit.hosts.cuda.table import ApiFunction, functions
 
 _MADE = "/* From here on made from the table of functions by library_headers.py; not to be edited. */\n"
-"""The line that ends the part of a header which is written by hand."""
+"""The line that ends the handwritten part of a header."""
 
 _NAMES = ("cufft.h", "cublas.h", "cublas_v2.h", "curand.h")
 _STATUS = {"cufft.h": "cufftResult", "curand.h": "curandStatus_t"}
 
 
 def headers() -> dict[str, str]:
-    """Return the headers by the names of their files."""
+    """Return the headers by file name."""
     return {name: _header(name) for name in _NAMES}
 
 
@@ -48,7 +48,7 @@ _FIRST = {"cublasInit", "cublasShutdown", "cublasGetError", "cublasAlloc", "cubl
 
 
 def _declared(f: ApiFunction, name: str) -> str:
-    """Return the declaration of a function as programs need it: addresses of any type, a status as its enumeration."""
+    """Return the declaration of a function for programs: pointers of any type, a status as its enumeration."""
     text = prototype(f).replace("struct complex32", "cuComplex").replace("struct complex64", "cuDoubleComplex")
     head, _, rest = text.partition("(")
     rest = re.sub(r"(?<!const )void \*(?!\*)(?!handle\b|generator\b|stream\b)", "const void *", rest)

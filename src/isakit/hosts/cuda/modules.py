@@ -1,4 +1,4 @@
-"""Modules of a program: from what it registers or loads to kernels and variables on the device."""
+"""Modules of a program: from the registered or loaded images to kernels and variables on the device."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FAT_CONTAINER, OLD_LIST, WHOLE_FILE = 1, 2, 3
 one program."""
 _LIST_KINDS = {1: "ptx", 2: "elf", 3: "text-cubin"}
 _OLD_COMPILER = b"nvopencc 4.0 built on 2011-05-12"
-"""Stands in the PTX of programs built with CUDA 4.0; later compilers leave their comments out. [cuda-runtime] 2.5"""
+"""Comment in the PTX of programs built with CUDA 4.0; later compilers omit comments. [cuda-runtime] 2.5"""
 _MACHINE_CODE = ("elf", "text-cubin")
 
 
@@ -31,7 +31,7 @@ _MACHINE_CODE = ("elf", "text-cubin")
 class Candidate:
     """One program of a module: PTX or machine code (`kind`) for an architecture (10 to 13, 20, ...).
 
-    `packed`: its data are an LZ4 block.
+    `packed`: its data is an LZ4 block.
     """
 
     kind: str
@@ -41,11 +41,10 @@ class Candidate:
 
 
 class ProgramModule:
-    """A module of the program; its code and variables are placed when something of it is first used.
+    """A module of the program; its code and variables are loaded on first use.
 
-    Attributes: `arch` (10 to 13: what the code that was chosen is for), `placed` (the file of that code), `registers`
-    (a thread of compiled code has at most so many; 0: as many as there are), `errors` and `information` (what compiling
-    had to say).
+    Attributes: `arch` (10 to 13: the architecture of the chosen code), `placed` (the file of that code), `registers`
+    (limit per thread of compiled code; 0: none), `errors` and `information` (the messages of compiling).
     """
 
     def __init__(self, device: ProcessDevice, kind: int, image: bytes) -> None:
@@ -89,7 +88,7 @@ class ProgramModule:
 
     @property
     def built_with_4_0(self) -> bool | None:
-        """True if the compiler of CUDA 4.0 made it; None where there is no PTX to tell by."""
+        """True if CUDA 4.0's compiler made the module; None if it has no PTX that would tell."""
         if self.kind != FAT_CONTAINER:
             return None
         if _OLD_COMPILER in self.image:
@@ -101,7 +100,7 @@ class ProgramModule:
 
     @property
     def loaded(self) -> LoadedModule:
-        """The module on the device. Raises CudaError where it has no code for it."""
+        """The module on the device. Raises CudaError if it has no code for it."""
         if self._failed is not None:
             raise self._failed
         if self._loaded is None:
@@ -175,7 +174,7 @@ class ProgramModule:
         return found
 
     def variable(self, name: str) -> tuple[int, int]:
-        """Return (address, bytes) of a variable or constant. Raises CudaError where there is none."""
+        """Return (address, size in bytes) of a variable or constant. Raises CudaError if there is none."""
         module = self.loaded
         if name in module.globals:
             buffer = module.globals[name]
@@ -187,14 +186,14 @@ class ProgramModule:
 
     @property
     def printing(self) -> tuple[int, int] | None:
-        """Address and size of the buffer for `printf`; None where no kernel prints."""
+        """Address and size in bytes of the buffer for `printf`; None if no kernel prints."""
         for name, buffer in self.loaded.globals.items():
             if BUFFER in name:
                 return buffer.address, buffer.nbytes
         return None
 
     def texture_names(self) -> set[str]:
-        """Return names of the texture references its kernels use."""
+        """Return the names of the texture references that its kernels use."""
         return {name for kernel in self.loaded.values() for name in kernel.samplers}
 
 

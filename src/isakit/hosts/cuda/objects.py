@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Handles:
-    """Numbers a program holds, and the objects behind them. A number is never used again."""
+    """Handles of a program, and the objects behind them. A handle is never reused."""
 
     _STEP = 16  # so that they look like addresses, and small numbers are none
 
@@ -65,7 +65,7 @@ class Handles:
 
 @dataclass
 class CudaStream:
-    """A stream. Work is done in the order of the calls, so it has nothing to do."""
+    """A stream. It needs no state, because work is executed in the order of the calls."""
 
     flags: int = 0
     priority: int = 0
@@ -73,7 +73,7 @@ class CudaStream:
 
 @dataclass
 class CudaEvent:
-    """An event: when it was recorded, in seconds; None before that."""
+    """An event: the time of its recording in seconds, None before that."""
 
     timed: bool = True
     at: float | None = None
@@ -81,19 +81,19 @@ class CudaEvent:
 
 @dataclass
 class CudaContext:
-    """A context of the driver interface. There is one device and one memory, which all contexts of a process share."""
+    """A context of the driver interface. All contexts of a process share one device and one memory."""
 
     flags: int = 0
     attached: int = 1
 
 
 SIGNED, UNSIGNED, FLOAT, NONE = range(4)
-"""Kinds of components of a channel description."""
+"""Number types in a channel description."""
 
 
 @dataclass(frozen=True)
 class ChannelFormat:
-    """The format of a texel: bits of x, y, z and w, and the kind of its numbers."""
+    """The format of a texel: bits of x, y, z and w, and their number type."""
 
     bits: tuple[int, ...]
     kind: int
@@ -105,11 +105,11 @@ class ChannelFormat:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of a texel."""
+        """Size of a texel in bytes."""
         return sum(self.bits) // 8
 
     def check(self) -> ChannelFormat:
-        """Return itself. Raises CudaError for a description no texture can have."""
+        """Return itself. Raises CudaError for an invalid format."""
         n = self.bits[0] if len(self.bits) == 4 else 0
         good = self.count in (1, 2, 4) and n in (8, 16, 32) and 0 <= self.kind <= FLOAT
         if not good or self.bits != (n,) * self.count + (0,) * (4 - self.count) or (self.kind == FLOAT and n == 8):
@@ -119,7 +119,7 @@ class ChannelFormat:
 
 @dataclass
 class Array:
-    """An array: texels in rows, rows in slices, without gaps. `height` and `depth` are 0 for axes it does not have."""
+    """An array: texels in rows, rows in slices, without gaps. `height` and `depth` are 0 for missing axes."""
 
     address: int
     channel: ChannelFormat
@@ -130,12 +130,12 @@ class Array:
 
     @property
     def pitch(self) -> int:
-        """Bytes of a row."""
+        """Size of a row in bytes."""
         return self.width * self.channel.nbytes
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all texels."""
+        """Size of all texels in bytes."""
         return self.pitch * max(1, self.height) * max(1, self.depth)
 
 
@@ -162,14 +162,14 @@ class GraphicsResource:
 
 
 Shape = tuple[tuple[int, int, int], tuple[int, int, int], int, int]
-"""Grid, block, dynamic shared memory, bytes of parameters."""
+"""Grid, block, dynamic shared memory in bytes, size of the parameters in bytes."""
 
 
 @dataclass
 class CudaFunction:
-    """A kernel by the name a program uses, and what the driver interface sets before a launch.
+    """A kernel by the name a program uses, and the launch state set through the driver interface.
 
-    `prepared`: its last launches, by shape: those of the same shape differ in their parameters alone.
+    `prepared`: its last launches by shape; launches of the same shape differ in their parameters only.
     """
 
     module: ProgramModule
@@ -188,7 +188,7 @@ class CudaFunction:
 
 @dataclass
 class LaunchRequest:
-    """A launch a program asks for."""
+    """A launch requested by a program."""
 
     function: CudaFunction
     grid: tuple[int, int, int]
@@ -211,8 +211,8 @@ class DeviceVariable:
 class TextureState:
     """The sampling state of a texture reference when it is bound.
 
-    Attributes: `normalized` (coordinates), `filter` (0 point, 1 linear), `modes` (0 wrap, 1 clamp, 2 mirror, 3
-    border, per axis), `channel`, `as_float` (integers become numbers from 0 or -1 to 1).
+    Attributes: `normalized` (coordinates), `filter` (0 point, 1 linear), `modes` (0 wrap, 1 clamp, 2 mirror, 3 border,
+    per axis), `channel`, `as_float` (integers are read as numbers from 0 or -1 to 1).
     """
 
     normalized: bool = False
@@ -238,7 +238,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class BoundTextureView:
-    """The texture and sampler of a texture reference, made from one binding and one state."""
+    """The texture and sampler of a texture reference, for one binding and one state."""
 
     binding: Binding
     state: TextureState
@@ -248,9 +248,9 @@ class BoundTextureView:
 
 @dataclass
 class TextureReference:
-    """A texture reference of a module (None: made by the driver interface and not yet of one).
+    """A texture reference of a module (None: created by the driver interface and not assigned yet).
 
-    `shown` is what the last launch has seen; its texels are read again by every launch, but only decoded when they have
+    `shown` is the view of the last launch; its texels are read again by every launch, but decoded only if they have
     changed.
     """
 

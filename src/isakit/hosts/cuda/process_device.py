@@ -1,4 +1,4 @@
-"""The device of one process of a program: its chip, its memory as a file that the process maps, its heaps."""
+"""The device of one process of a program: its chip, its memory as a file mapped by the process, its heaps."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from isakit.runtime import Buffer, Device, LoadedModule
 
 _HEAP = 0x1_0000
 _RANGES = {8: (WINDOW, 0x8000_0000, 0xFFF0_0000), 4: (1 << 30, 0x3000_0000, 0x3FF0_0000)}
-"""By the bytes of a pointer: the part of the device's address space that the program sees, and where memory of the host
-that kernels can see begins and ends in it. A program of 32 bits has four gigabytes for everything."""
+"""By pointer size in bytes: the part of the device's address space for the program, and the range in it of host
+memory that kernels can access. A program of 32 bits has four gigabytes for everything."""
 
 
 def tell(line: str) -> None:
@@ -37,9 +37,9 @@ class DeviceOptions:
     """The choices of the command line about the device.
 
     Attributes: `card`, `engine`, `tier`, `threads` (as of `Device`), `strict` (accesses outside of allocations fault),
-    `fill` (value of memory never written), `version` (of CUDA, where it cannot be told from the program), `trace`,
-    `blocking` (a launch reports its own fault), `limits` (the card refuses blocks that are too large for it), `tell`
-    (writes a line for the user).
+    `fill` (value of unwritten memory), `version` (of CUDA, if the program does not tell), `trace`, `blocking` (a launch
+    reports its own fault), `limits` (the card refuses blocks that exceed its limits), `tell` (writes a line for the
+    user).
     """
 
     card: Card
@@ -56,16 +56,16 @@ class DeviceOptions:
 
 
 class OutsideMemory(IsakitError):
-    """An array of a library that does not lie in the device's memory."""
+    """An array of a library is not in the device's memory."""
 
 
 class ProgramDevice(Device):
-    """A device whose memory is divided by a heap: what a module needs comes from there, too."""
+    """A device whose memory is managed by a heap, also for modules."""
 
     heap: Heap
 
     def alloc(self, nbytes: int, address: int | None = None) -> Buffer:
-        """Return zeroed memory of the heap. Raises LaunchError for a given address."""
+        """Return zeroed memory from the heap. Raises LaunchError for a given address."""
         if address is not None:
             raise LaunchError("the heap says where memory lies")
         start = self.heap.alloc(max(nbytes, 1))
@@ -74,10 +74,10 @@ class ProgramDevice(Device):
 
 
 class ProcessDevice:
-    """The device as one process has it. `restart` gives it a new one.
+    """The device of one process. `restart` replaces it.
 
     Attributes: `file` (descriptor of the memory file), `pages` (its mapping), `pointer` (bytes of the program's
-    pointers), `device`, `heap` (what cudaMalloc divides), `pinned` (memory of the host that kernels can see).
+    pointers), `device`, `heap` (for cudaMalloc), `pinned` (host memory that kernels can access).
     """
 
     def __init__(self, options: DeviceOptions) -> None:
@@ -105,7 +105,7 @@ class ProcessDevice:
         self.pinned = Heap(self.device, self.pages, pinned, end, strict=o.strict, fill=o.fill)
 
     def set_pointer(self, nbytes: int) -> None:
-        """Set the number of bytes of the program's pointers; it has just begun."""
+        """Set the size of the program's pointers in bytes; it has just started."""
         if nbytes != self.pointer:
             self.pointer = nbytes
             self._start_device()
@@ -117,7 +117,7 @@ class ProcessDevice:
         self._start_device()
 
     def release(self) -> None:
-        """Give the memory back; the device cannot be used after that."""
+        """Release the memory; the device cannot be used after that."""
         del self.device.heap  # which refers to the device: without that circle nothing waits for the collector
         self.device = cast(Any, None)
         self.heap = self.pinned = cast(Any, None)
@@ -125,11 +125,11 @@ class ProcessDevice:
         os.close(self.file)
 
     def place(self, image: Module) -> LoadedModule:
-        """Put a module on the device."""
+        """Load a module onto the device."""
         return self.device.load(image)
 
     def bank_address(self, module: LoadedModule, bank: int) -> int:
-        """Return the address of a constant bank in device memory, where copies reach the constants as on a chip."""
+        """Return the device address of a constant bank, where copies access the constants as on a chip."""
         key = id(module), bank
         found = self._banks.get(key)
         if found is None:
@@ -148,9 +148,9 @@ class ProcessDevice:
         return memoryview(self.pages)[address : address + nbytes]
 
     def array(self, address: int, dtype: DTypeLike, shape: tuple[int, ...], strides: tuple[int, ...]) -> Array:
-        """Return an array over the device's memory, elements `strides` bytes apart (0 or more).
+        """Return an array over the device's memory, with `strides` in bytes (0 or more).
 
-        Raises OutsideMemory where a kernel that accesses its first and last element would fault.
+        Raises OutsideMemory if a kernel that accesses its first and last element would fault.
         """
         nbytes = sum((n - 1) * step for n, step in zip(shape, strides, strict=True)) + np.dtype(dtype).itemsize
         if not 0 < nbytes <= self.window or not self.reaches(address, nbytes):
@@ -158,7 +158,7 @@ class ProcessDevice:
         return np.ndarray(shape, dtype, self.device.memory.memory.bytes.data, address, strides)
 
     def memory_array(self, address: int, dtype: DTypeLike, count: int) -> Array:
-        """Return elements of the device's memory, one behind the other."""
+        """Return consecutive elements of the device's memory."""
         return self.array(address, dtype, (count,), (np.dtype(dtype).itemsize,))
 
     def reaches(self, address: int, nbytes: int) -> bool:
@@ -169,5 +169,5 @@ class ProcessDevice:
         return False
 
     def used_memory(self) -> list[tuple[int, int]]:
-        """Return (start, end) of all memory that may hold something."""
+        """Return (start, end) of all memory that may have content."""
         return [*self.heap.used_ranges(), *self.pinned.used_ranges()]

@@ -1,4 +1,4 @@
-"""Starting a program: what kind of file it is, what it needs, and the environment that leads it to our library."""
+"""Starting a program: the kind of file, its dependencies, and the environment that makes it load our library."""
 
 from __future__ import annotations
 
@@ -20,27 +20,28 @@ from isakit.hosts.cuda.build import NAMES, library_folder
 _DT_NULL, _DT_NEEDED, _DT_RPATH, _DT_RUNPATH = 0, 1, 15, 29
 _RUNTIME = "libcudart.so"
 _MACHINES = {3: 32, 62: 64}
-"""The machines whose programs can be run, x86, and their bits."""
+"""The machines whose programs can be run, x86, and their pointer size in bits."""
 _TOOLKIT = re.compile(
     r"lib(cublas|cufft|curand|cusparse|cudpp|cutil|npp\w*|nvcuvid|cusolver|cudnn|cupti|cuinj64|nvToolsExt|mpi|OpenCL)"
     r"[\w.+-]*\.so[\d.]*"
 )
-"""Libraries of their day that such programs ask for, and that systems no longer have."""
+"""Libraries of the time that such programs need, and that current systems no longer have."""
 _FUNCTION = re.compile(r"cuda[A-Z]|__cuda[A-Z]")
-"""The beginnings of the names of the runtime's functions."""
+"""Prefixes of the runtime's function names."""
 _STATIC_RUNTIME = "libcudart.so.6.5"
 
 
 class ProgramError(IsakitError):
-    """A program that cannot be started; the message names what is missing."""
+    """A program cannot be started; the message names what is missing."""
 
 
 @dataclass(frozen=True)
 class ProgramFile:
     """A program file.
 
-    Attributes: `needed` (libraries it asks for), `folders` (where the loader looks for them before it looks at the
-    environment), `asks` (for the runtime; without that it has it inside, or starts other programs), `bits` (32 or 64).
+    Attributes: `needed` (libraries it is linked with), `folders` (where the loader searches them before the folders of
+    the environment), `asks` (whether it is linked with the runtime; if not, it contains it, or starts other programs),
+    `bits` (32 or 64).
     """
 
     path: str
@@ -77,7 +78,7 @@ def examined(command: str) -> ProgramFile:
 
 
 def _undefined(elf: ElfImage) -> Iterator[str]:
-    """Yield the names that the dynamic loader is to find for a program."""
+    """Yield the names that the dynamic loader has to resolve for a program."""
     table, strings = elf.section(".dynsym"), elf.section(".dynstr")
     if table is None or strings is None:
         return
@@ -89,7 +90,7 @@ def _undefined(elf: ElfImage) -> Iterator[str]:
 
 
 def _strings(elf: ElfImage, wanted: int) -> tuple[str, ...]:
-    """Return the strings that entries of one kind of the dynamic section name."""
+    """Return the strings of all entries of one kind in the dynamic section."""
     dynamic, strings = elf.section(".dynamic"), elf.section(".dynstr")
     if dynamic is None or strings is None:
         return ()
@@ -132,7 +133,7 @@ def _found(name: str, environment: Mapping[str, str]) -> bool:
 
 @cache
 def _known_libraries() -> str:
-    """Return the system's list of libraries as text, empty if there is none."""
+    """Return the system's list of libraries as text, "" if there is none."""
     try:
         return subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
     except OSError:
@@ -154,11 +155,11 @@ def environment_for(program: ProgramFile, broker: int, given: Mapping[str, str])
 
 
 _RENAMED = {"libglut.so.3": "libglut.so.3.12"}
-"""Libraries that distributions have under another name than in the programs' day, with the same functions."""
+"""Libraries that distributions now have under another name, with the same functions."""
 
 
 def _aliases(program: ProgramFile, given: Mapping[str, str]) -> str:
-    """Return a folder with old names of libraries that the program needs and the system has; empty if none."""
+    """Return a folder with old names of libraries that the program needs and the system has; "" if none are needed."""
     folder = private_folder() / "aliases"
     found = ""
     for old in program.needed:
@@ -173,7 +174,7 @@ def _aliases(program: ProgramFile, given: Mapping[str, str]) -> str:
 
 
 def _system_library(name: str) -> str | None:
-    """Return the path of a library of the system."""
+    """Return the path of a library of the system, None if it is missing."""
     m = re.search(rf"^\s*{re.escape(name)} \(.*x86-64.*\) => (\S+)$", _known_libraries(), re.MULTILINE)
     return m[1] if m else None
 
@@ -191,10 +192,10 @@ def start(
 
 
 def blocking(environment: Mapping[str, str]) -> bool:
-    """Return true if the program's user wants launches to report their own faults."""
+    """Return true if the user wants launches to report their own faults."""
     return environment.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0")
 
 
 def own_environment() -> dict[str, str]:
-    """Return the environment that programs inherit."""
+    """Return the environment inherited by programs."""
     return dict(os.environ)

@@ -1,4 +1,4 @@
-"""Running captured launches again, on any engine, and comparing what they leave behind."""
+"""Replays captured launches on any engine, and compares their results."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class Outcome:
 
     @property
     def same(self) -> bool:
-        """True if the launch had the same results and the same fault as when it was captured."""
+        """True if the launch had the same results and fault as in the capture."""
         return not self.different and (self.fault.kind if self.fault else None) == self.expected_fault
 
 
 @dataclass(frozen=True)
 class OutcomeRecord:
-    """An `Outcome` for JSON; the last three where it was compared with the capture."""
+    """An `Outcome` for JSON; the last three only if it was compared with the capture."""
 
     launch: int
     kernel: str
@@ -71,9 +71,9 @@ class OutcomeRecord:
 
 
 def _extent(entry: JsonObject) -> int:
-    """Return how many bytes of a device's memory a launch needs, from address 0 on.
+    """Return the size in bytes of the device memory that a launch needs, from address 0 on.
 
-    Twice what it names: the variables of its module lie behind that until they get their place.
+    It is twice the range that the launch names: variables of its module are placed after that range at first.
     """
     ends = [address + size for address, size in entry["ranges"]]
     ends += [int(address) + PIECE for part in (entry["memory"], entry["after"]) for address in part]
@@ -81,7 +81,7 @@ def _extent(entry: JsonObject) -> int:
 
 
 def _content(path: Path) -> bytes:
-    """Read a file of a capture. Raises OSError, also for a pipe or a device, which could keep us for ever."""
+    """Read a file of a capture. Raises OSError, also for a pipe or a device, which could block forever."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is not an ordinary file")
     return path.read_bytes()
@@ -109,7 +109,7 @@ class Capture:
             raise CaptureError(f"{path}: {e}") from None
 
     def blob(self, name: object) -> bytes:
-        """Return a content by its name. Raises CaptureError if it is missing or damaged."""
+        """Return a blob by name. Raises CaptureError if it is missing or damaged."""
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             raise CaptureError(f"{name!r} names no content")
         path = self.folder / "blobs" / name
@@ -123,7 +123,7 @@ class Capture:
         return data
 
     def libraries(self) -> dict[int, list[str]]:
-        """Return the library functions that the host did, by the launch they followed. Raises CaptureError."""
+        """Return the library functions executed on the host, by the launch they followed. Raises CaptureError."""
         path = self.folder / LIBRARY_CALLS
         out: dict[int, list[str]] = {}
         try:
@@ -148,8 +148,8 @@ class Capture:
 
         Args:
             number: the launch.
-            check: compare the memory it leaves with what was captured.
-            max_instructions: bound, as `LoadedKernel.launch` has it.
+            check: compare the resulting memory with the capture.
+            max_instructions: limit, as in `LoadedKernel.launch`.
             **options: engine, tier and threads of the device.
 
         Raises CaptureError and FormatError for a damaged capture, BudgetExceeded.
@@ -160,16 +160,16 @@ class Capture:
 
     @contextmanager
     def reading(self, number: int) -> Generator[None]:
-        """Turn errors of work with a launch file's content into CaptureError."""
+        """Convert errors of reading a launch file's content to CaptureError."""
         try:
             yield
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as e:
             raise CaptureError(f"{self.launches[number]}: {type(e).__name__}: {e}") from None
 
     def prepare(self, number: int, **options: object) -> tuple[Device, LoadedKernel, JsonObject]:
-        """Return the device as it was before a launch, the kernel, and the options for its `launch` or `machine`.
+        """Return the device as before a launch, the kernel, and the options for its `launch` or `machine`.
 
-        For use in `reading`.
+        For use inside of `reading`.
         """
         return self._prepare(self.launch(number), options)
 
@@ -229,7 +229,7 @@ class Capture:
         return outcome
 
     def _compare(self, device: Device, entry: JsonObject, outcome: Outcome) -> None:
-        """Compare the memory with what the capture says about it, changed or not."""
+        """Compare the memory with the capture, both changed and unchanged parts."""
         memory = device.memory.memory.bytes
         expected = {**entry["memory"], **entry["after"]}
         for address, data in self._contents(expected):

@@ -1,4 +1,4 @@
-"""Running a program from its start to its end."""
+"""Runs a program from start to end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def _drawing(chosen: Card, report: Report, engine: str, tier: str, reaper: Reaper) -> Generator[dict[str, str]]:
-    """Hold a card for what the program draws; gives the variables by which its driver finds it. Raises HostError."""
+    """Provide a card for the program's drawing; yield the variables by which its driver finds it. Raises HostError."""
     from isakit.hosts.drm.card_settings import CardSettings
     from isakit.hosts.drm.chips import CHIPS
     from isakit.hosts.drm.server import DrmServer
@@ -60,11 +60,11 @@ def run(
     gl: Report | None = None,
     debugger: LaunchDebugger | None = None,
 ) -> tuple[int, Statistics]:
-    """Run a CUDA program; returns its exit status (minus a signal's number) and what its kernels did.
+    """Run a CUDA program; return its exit status (minus a signal's number) and the statistics of its kernels.
 
     A `debugger` runs the launches.
 
-    With `gl`, what the program draws with Mesa's nv50 driver is drawn by a card with the same chip, and reported there.
+    With `gl`, a card with the same chip executes the drawing of Mesa's nv50 driver, and reports it there.
 
     Raises ProgramError, HostError, and IsakitError for a device that does not exist.
     """

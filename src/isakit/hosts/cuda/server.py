@@ -1,10 +1,10 @@
-"""The process that is the device: one loop over the connections of a program's processes.
+"""The device process: one loop over the connections of a program's processes.
 
-Requests are answered one at a time, kernels of one process after those of another. Reading never waits for the rest
-of a message, and a process that has sent many gets some time, so that no process can hold up the others.
+Requests are answered one at a time, kernels of one process after those of another. Reading never blocks for the rest of
+a message, and a process that has sent many gets a limited turn, so that no process can hold up the others.
 
-The processes have handed the sockets over and may still hold them: whether a call waits is a flag of the socket that
-they can change at any time. So every call says for itself that it does not (`MSG_DONTWAIT`).
+The processes have passed their sockets and may still hold them: they can change the socket's blocking flag at any time.
+So every call is non-blocking by itself (`MSG_DONTWAIT`).
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from isakit.hosts.cuda.capture import LaunchRecorder
 
 _CHUNK, _MUCH = 1 << 16, 1 << 20
-"""Bytes that are read at once; more while a long message arrives."""
+"""Bytes read at once; the second number while a long message arrives."""
 _SENDING = socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL
 _SEND_SECONDS = 10.0
 _MOST_CONNECTIONS = 256
 _MOST_UNFINISHED = 2 * LONGEST
-"""Bytes of messages under way, of all processes together."""
+"""Limit in bytes of incomplete messages of all processes together."""
 _TURN_SECONDS = 0.05
-"""After this the messages of another process are looked at."""
+"""Seconds after which another process gets its turn."""
 _HUNG_UP = select.POLLHUP | select.POLLERR
 
 
@@ -49,8 +49,8 @@ _HUNG_UP = select.POLLHUP | select.POLLERR
 class Connection:
     """A process of the program.
 
-    Attributes: `buffer`: what has arrived of the next message; `waiting`: messages not looked at; `unsent` of the last
-    answer, which has `until` then.
+    Attributes: `buffer`: the received part of the next message; `waiting`: unprocessed messages; `unsent` part of the
+    last answer, and its deadline `until`.
     """
 
     socket: socket.socket
@@ -62,7 +62,7 @@ class Connection:
 
     @property
     def ended(self) -> bool:
-        """True if the process is gone, even if some of what it has sent is not yet read."""
+        """True if the process has exited, even if some of its data has not been read."""
         poll = select.poll()
         poll.register(self.socket, 0)
         return any(events & _HUNG_UP for _, events in poll.poll(0))
@@ -91,7 +91,7 @@ class Connection:
 
 
 def _stream(fd: int) -> socket.socket | None:
-    """Return the stream socket behind a descriptor that a process handed over; anything else is closed."""
+    """Return the stream socket behind a descriptor that a process passed; anything else is closed."""
     try:
         found = socket.socket(fileno=fd)
     except OSError:
@@ -111,11 +111,11 @@ class CudaServer:
     """Serves the processes of a program.
 
     Args:
-        options: what the device is.
+        options: the options of the device.
         broker: a pair of sockets; through the second one, which the program inherits, its processes introduce
             themselves.
-        recorder: writes the launches down, if that is wanted.
-        debugger: runs the launches, if that is wanted.
+        recorder: captures the launches, if given.
+        debugger: runs the launches, if given.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class CudaServer:
         self._current: Connection | None = None
 
     def serve(self, child: subprocess.Popen[bytes]) -> int:
-        """Serve until the child has ended; returns what `Popen.returncode` says."""
+        """Serve until the child has exited; return its `Popen.returncode`."""
         try:
             pid = os.pidfd_open(child.pid)
         except ProcessLookupError:  # a signal has ended it, and it has been waited for
@@ -169,7 +169,7 @@ class CudaServer:
                     child.poll()
 
     def close(self) -> None:
-        """End all connections and free what they have."""
+        """Close all connections and free their resources."""
         for connection in list(self.connections):
             self.drop(connection)
         for end in (self.broker, self.program_end):
@@ -178,7 +178,7 @@ class CudaServer:
 
     # --- connections ------------------------------------------------------------------------------------------------
     def accept(self) -> None:
-        """Take a connection a process hands over."""
+        """Accept a connection that a process passes."""
         for fd in self._received():
             connected = _stream(fd)
             if connected is None:
@@ -214,7 +214,7 @@ class CudaServer:
         connection.session.close()
 
     def read(self, connection: Connection) -> None:
-        """Receive bytes and answer complete messages, for at most the time of a turn."""
+        """Receive bytes and answer complete messages, for one turn at most."""
         if connection.waiting:
             return
         try:
@@ -271,7 +271,7 @@ class CudaServer:
         connection.socket.sendmsg([b"m"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, file)], _SENDING)
 
     def _send(self, connection: Connection, data: bytes) -> None:
-        """Send an answer, what does not fit when there is room; until then the process is not served."""
+        """Send an answer, the rest when the socket is writable again; until then the process is not served."""
         try:
             sent = connection.socket.send(data, _SENDING)
         except BlockingIOError:
@@ -281,7 +281,7 @@ class CudaServer:
             self.selector.modify(connection.socket, selectors.EVENT_WRITE, connection)
 
     def _send_on(self, connection: Connection) -> None:
-        """Send more of an answer; a process that does not read it in time is not served any more."""
+        """Send more of an answer; a process that does not read it in time is dropped."""
         try:
             connection.unsent = connection.unsent[connection.socket.send(connection.unsent, _SENDING) :]
         except BlockingIOError:
@@ -296,6 +296,6 @@ class CudaServer:
             self.drop(connection)
 
     def _still_there(self, done: int, total: int) -> None:
-        """Raise ClientExited when the process of the running kernel has ended; called now and then while it runs."""
+        """Raise ClientExited if the process of the running kernel has exited; called periodically while it runs."""
         if self._current is not None and self._current.ended:
             raise ClientExited

@@ -1,4 +1,4 @@
-"""One process of a program: its device, its memory, and everything it has handles for."""
+"""One process of a program: its device, its memory, and the objects behind its handles."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _LIFTED = " (--no-limits starts it all the same)"
 _SHAPES = 64
-"""Shapes of launches that are kept for a function."""
+"""Launch shapes that are cached for each function."""
 _MOST_PRINTED, _SHOWN = 16 << 20, 8
-"""Bytes of text that may wait for the program to fetch them; assertions that are shown."""
+"""Limit in bytes of printed text waiting for the program, and number of assertions shown."""
 _RUNTIMES: Mapping[str, Version] = {
     "libcudart.so.2": (2, 3), "libcudart.so.3": (3, 2), "libcudart.so.4": (4, 2), "libcudart.so.5.0": (5, 0),
     "libcudart.so.5.5": (5, 5), "libcudart.so.6.0": (6, 0), "libcudart.so.6.5": (6, 5),
@@ -60,10 +60,10 @@ def _in_source(kernel: str) -> str:
 
 
 class LaunchDebugger(Protocol):
-    """Runs the launches of a program in the place of its devices."""
+    """Runs the launches of a program instead of its devices."""
 
     def launch(self, machine: Machine, program: Program, kernel: str, there: Callable[[], object]) -> Machine:
-        """Run a launch to its end; `there` is called meanwhile, and what it raises ends it. Raises MachineFault.
+        """Run a launch to its end; `there` is called meanwhile, and its exceptions end the launch. Raises MachineFault.
 
         Returns the machine that has run it.
         """
@@ -73,8 +73,8 @@ class LaunchDebugger(Protocol):
 class Session(ProcessDevice):
     """The state of one connection: its device, and the handles of the program. Handlers change it.
 
-    Attributes: `handles`, `modules`, `lost` (why the device cannot be used any more), `late` (an error the next answer
-    reports).
+    Attributes: `handles`, `modules`, `lost` (the reason why the device cannot be used any more), `late` (an error to
+    report with the next answer).
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Session(ProcessDevice):
     # --- versions ---------------------------------------------------------------------------------------------------
     @property
     def version(self) -> tuple[Version, bool]:
-        """The version of CUDA the program was built with, and whether that is certain."""
+        """The version of CUDA the program was built with, and whether it is certain."""
         if self.options.version is not None:
             return self.options.version, True
         version = self.named_version
@@ -147,9 +147,9 @@ class Session(ProcessDevice):
 
     @property
     def named_version(self) -> Version:
-        """The newest version of CUDA behind the name of the library the program asks for.
+        """The newest version of CUDA with the library name that the program is linked with.
 
-        One that asks for none by name was linked with our toolkit, whose libraries are one file.
+        A program without such a name was linked with our toolkit, whose libraries are one file.
         """
         return _RUNTIMES.get(self.runtime, (4, 2))
 
@@ -161,11 +161,11 @@ class Session(ProcessDevice):
         return things[number - 1]
 
     def module(self, number: int) -> ProgramModule:
-        """Return a registered module by the number the library has for it."""
+        """Return a registered module by the library's number for it."""
         return self._numbered(self.modules, number, "cudaErrorInvalidResourceHandle")
 
     def function(self, number: int, driver: bool = False) -> CudaFunction:
-        """Return a function by its number, or by its handle of the driver interface."""
+        """Return a function by its number, or by its driver handle."""
         if driver:
             return self.handles.get(number, CudaFunction)
         return self._numbered(self.functions, number, "cudaErrorInvalidDeviceFunction")
@@ -180,7 +180,7 @@ class Session(ProcessDevice):
 
     @property
     def contexts(self) -> list[int]:
-        """Handles of the contexts of the thread that calls; the last one is current.
+        """Handles of the calling thread's contexts; the last one is current.
 
         A thread that has used the runtime has the runtime's own context.
         """
@@ -196,16 +196,16 @@ class Session(ProcessDevice):
 
     @property
     def active(self) -> bool:
-        """True if the device's primary context is there: the runtime's own, which the driver interface can hold too."""
+        """True if the primary context exists: the runtime's own, which the driver interface can retain, too."""
         return bool(self._own_context)
 
     def retain_context(self) -> int:
-        """Return the handle of the primary context, which one more has hold of."""
+        """Return the handle of the primary context after incrementing its reference count."""
         self._retained += 1
         return self._primary()
 
     def release_context(self) -> None:
-        """Release the primary context, and destroy it with its last user. Raises CudaError if it has none."""
+        """Release the primary context, and destroy it with the last reference. Raises CudaError if it has none."""
         if not self._retained:
             raise CudaError("cudaErrorIncompatibleDriverContext", "the primary context is not retained")
         self._retained -= 1
@@ -215,7 +215,10 @@ class Session(ProcessDevice):
         self.destroy_context(handle)
 
     def destroy_context(self, handle: int) -> None:
-        """Destroy a context; with the last one goes what the device holds. Raises CudaError for other handles."""
+        """Destroy a context; the last one takes all objects on the device with it.
+
+        Raises CudaError for other handles.
+        """
         self.handles.drop(handle, CudaContext)
         for stack in self.stacks.values():
             stack[:] = [c for c in stack if c != handle]
@@ -230,9 +233,9 @@ class Session(ProcessDevice):
 
     # --- work of libraries on the host ------------------------------------------------------------------------------
     def library(self, name: str, work: Callable[[], T]) -> T:
-        """Run the work of a library's function, count it and return its result.
+        """Execute a library function, count it and return its result.
 
-        Raises CudaError, as a fault of a kernel does, for addresses that are not the device's.
+        Raises CudaError, as for a fault of a kernel, for addresses outside of the device's memory.
         """
         started = time.perf_counter()
         if self.recorder is not None:
@@ -248,7 +251,7 @@ class Session(ProcessDevice):
 
     # --- launches ---------------------------------------------------------------------------------------------------
     def launch(self, launch: LaunchRequest) -> None:
-        """Run a kernel. Raises CudaError for what the card does not start; a fault shows at the next call."""
+        """Run a kernel. Raises CudaError if the card refuses the launch; a fault is reported by the next call."""
         kernel = launch.function.kernel()
         prepared = self._prepared(kernel, launch)
         if kernel.samplers:
@@ -270,7 +273,7 @@ class Session(ProcessDevice):
             self._collect_printed(launch.function.module)
 
     def _collect_printed(self, module: ProgramModule) -> str:
-        """Take what a kernel has printed out of its buffer; returns the assertion that failed first, if one has."""
+        """Collect the output of a kernel from its buffer; return the first failed assertion, "" if there is none."""
         place = module.printing
         if place is None:
             return ""
@@ -287,14 +290,14 @@ class Session(ProcessDevice):
         return got.failed
 
     def _text_at(self, address: int) -> bytes:
-        """Return the text at an address, up to its zero."""
+        """Return the zero-terminated string at an address."""
         if not 0 < address < len(self.pages):
             return b"(null)" if not address else b"(not in global memory)"
         end = self.pages.find(b"\0", address, address + LONGEST_TEXT)
         return self.pages[address : end if end >= 0 else min(address + LONGEST_TEXT, len(self.pages))]
 
     def _prepared(self, kernel: LoadedKernel, launch: LaunchRequest) -> MachineLaunch:
-        """Return a launch that is ready to run, kept for others of its shape. Raises CudaError."""
+        """Return a launch ready to run, cached by its shape. Raises CudaError."""
         shape = launch.grid, launch.block, launch.shared, len(launch.params)
         known = launch.function.prepared
         if shape not in known or known[shape][0] is not kernel:
@@ -313,9 +316,9 @@ class Session(ProcessDevice):
         return known[shape][1]
 
     def refuse(self, kernel: str, error: CudaError) -> CudaError:
-        """Count a launch that the card does not start and tell the user of the first one of each kernel.
+        """Count a launch that the card refuses, and report the first one of each kernel to the user.
 
-        Returns the error, for programs that ask for it; many do not, and go on with what was in memory.
+        Returns the error, for programs that check it; many do not, and continue with the old content of memory.
         """
         if self.statistics.refuse(kernel) == 1:
             self.options.tell(f"{_in_source(kernel)} was not launched: {error.why}")
@@ -344,7 +347,7 @@ class Session(ProcessDevice):
         return self.recorder.record(self, kernel, launch, bound, run)
 
     def _lose(self, why: str, error: str = "cudaErrorLaunchFailure") -> None:
-        """Report a fault of a kernel: the process can do nothing more with the device, as on a chip."""
+        """Report a fault of a kernel: the process cannot use the device any more, as on a chip."""
         self.options.tell(f"fault: {why}")
         self.statistics.faults += 1
         self.lost = CudaError(error, why)
@@ -352,7 +355,7 @@ class Session(ProcessDevice):
             raise self.lost
 
     def _check(self, kernel: LoadedKernel, launch: LaunchRequest) -> None:
-        """Check the limits of the card, with the error of each; `limits` of the options lifts the last four."""
+        """Check the limits of the card, each with its error; the option `limits` lifts the last four."""
         chip, (x, y, z) = self.device.limits_of, launch.block
         threads, registers = x * y * z, kernel.code.registers
         if min(*launch.grid, *launch.block) < 1:
@@ -373,7 +376,7 @@ class Session(ProcessDevice):
             raise CudaError("cudaErrorLaunchOutOfResources", said)
 
     def check_block(self, block: tuple[int, int, int]) -> None:
-        """Raise CudaError for a block with more threads than the card starts."""
+        """Raise CudaError for a block with more threads than the card allows."""
         chip, threads = self.device.limits_of, block[0] * block[1] * block[2]
         if any(n > most for n, most in zip(block, chip.block, strict=True)):
             raise _configuration(f"block {block} is larger than {chip.block}, which {self.card.name} allows{_LIFTED}")
@@ -382,7 +385,7 @@ class Session(ProcessDevice):
             raise _configuration(said)
 
     def _bind_textures(self, kernel: LoadedKernel, module: ProgramModule) -> None:
-        """Show a kernel what the texture references of its module are bound to."""
+        """Set a kernel's textures to the bindings of its module's texture references."""
         for name in kernel.samplers:
             reference = self.bound_texture(module, name)
             if reference is None or reference.binding is None:

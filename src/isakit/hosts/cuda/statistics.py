@@ -10,7 +10,7 @@ from isakit.results import record
 
 @dataclass
 class KernelStatistics:
-    """The launches of one kernel: how many, their instructions, seconds (`first`: those of the first launch)."""
+    """The launches of one kernel: count, instructions, seconds (`first`: those of the first launch)."""
 
     launches: int = 0
     instructions: int = 0
@@ -22,7 +22,7 @@ class KernelStatistics:
 
 @dataclass
 class LibraryStatistics:
-    """The calls of a function of a library, whose work the host did, and their seconds."""
+    """The calls of a library function executed on the host, and their seconds."""
 
     calls: int = 0
     seconds: float = 0.0
@@ -42,7 +42,7 @@ class StatisticsRecord:
 
 @dataclass
 class Statistics:
-    """Everything a run did, over all its processes; `refused`: launches that the card did not start, by kernel."""
+    """Totals of a run over all its processes; `refused`: launches that the card refused, by kernel."""
 
     kernels: dict[str, KernelStatistics] = field(default_factory=dict[str, KernelStatistics])
     calls: int = 0
@@ -51,7 +51,7 @@ class Statistics:
     libraries: dict[str, LibraryStatistics] = field(default_factory=dict[str, LibraryStatistics])
 
     def refuse(self, name: str) -> int:
-        """Count a launch that was not started; returns how many of this kernel there were."""
+        """Count a refused launch; return how many of this kernel there were."""
         self.refused[name] = self.refused.get(name, 0) + 1
         return self.refused[name]
 
@@ -67,18 +67,18 @@ class Statistics:
             k.first = seconds
 
     def add_library(self, name: str, seconds: float) -> None:
-        """Count the work of a library's function."""
+        """Count a call of a library function."""
         found = self.libraries.setdefault(name, LibraryStatistics())
         found.calls += 1
         found.seconds += seconds
 
     @property
     def launches(self) -> int:
-        """Launches of all kernels."""
+        """Number of launches of all kernels."""
         return sum(k.launches for k in self.kernels.values())
 
     def lines(self) -> list[str]:
-        """Return a table for people. `preparing` is the time of launches beside executing instructions."""
+        """Return a table as lines of text. `preparing` is the time of launches apart from executing instructions."""
         out = ["  launches  instructions   seconds  preparing  G instr/s  kernel"]
         total = KernelStatistics()
         rows = sorted(self.kernels.items(), key=lambda item: -item[1].seconds)

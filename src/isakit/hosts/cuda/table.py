@@ -3,32 +3,26 @@
 A line is `KIND SINCE name(parameters) = more -- note | marks`; `[Section]` lines group them. Both ends of the
 connection and the reference page follow from it.
 
-| kind | who does the work |
-|---|---|
-| `call` | a handler of the server; the C function is generated |
-| `copy` | the C library, once the server has said where the bytes lie; `= to, from, width, height, depth, kind` |
-| `local` | a C function written by hand; the line holds its C prototype |
-| `hint` | no code: a setting without a counterpart on these chips; it succeeds |
-| `refuse` | no code: returns the error code behind `=` and says why, once |
-| `later` | the same for functions of later chips: only names, one after the other; they answer NOT_SUPPORTED |
-| `wire` | a message of the library itself; results behind `->` |
-| `blas` | a routine of cuBLAS, for both its interfaces: `NAME` and, with a handle, `NAME_v2`; all share a message |
-| `blas1`, `blas2` | for the first interface alone, for the one with handles alone, under the very name |
+| kind | implementation | |---|---| | `call` | a handler of the server; the C function is generated | | `copy` | the C
+library, after the server has returned the addresses; `= to, from, width, height, depth, kind` | | `local` | a C
+function written by hand; the line holds its C prototype | | `hint` | no code: a setting without a counterpart on these
+chips; it succeeds | | `refuse` | no code: returns the error code after `=` and reports the reason once | | `later` |
+the same for functions of later chips: only names, one after the other; they return NOT_SUPPORTED | | `wire` | a message
+of the library itself; results after `->` | | `blas` | a routine of cuBLAS, for both its interfaces: `NAME` and, with a
+handle, `NAME_v2`; all share a message | | `blas1`, `blas2` | for the first interface alone, for the one with handles
+alone, under this exact name |
 
-| mark | what it says |
-|---|---|
-| `after fault` | works after a fault, when nothing works any more but to end, or to start again |
-| `without device` | needs no context, and gives the thread that calls it none |
-| `not traced` | says nothing to a user, or says itself what it does |
-| `of the driver` | a message whose errors are always those of the driver interface |
+| mark | meaning | |---|---| | `after fault` | works after a fault, when only ending and starting again still work | |
+`without device` | needs no context, and creates none for the calling thread | | `not traced` | irrelevant to a user, or
+traced by the handler itself | | `of the driver` | a message whose errors are always those of the driver interface |
 
 A parameter is `[in|out|opt] TYPE name`. `out` is a pointer the function writes to; `opt` one that may be null. One
-parameter of a message may be of variable length: `string`, `bytes` (its length is the last parameter), or
-`block name[N]` (at most N bytes).
+parameter of a message may be of variable length: `string`, `bytes` (its length is the last parameter), or `block
+name[N]` (at most N bytes).
 
 `<S,D>` in a name stands for several lines. In a routine of cuBLAS it is the type of the elements (`s`, `d`, `c`, `z` or
 two letters with the type that is meant); `scalar` is a number of that type, `real` one of its real type; `op`, `fill`,
-`side` and `diag` are letters in the first interface and numbers in the other; `out` is what the routine gives.
+`side` and `diag` are letters in the first interface and numbers in the other; `out` is the result of the routine.
 """
 
 from __future__ import annotations
@@ -49,7 +43,7 @@ KINDS = ("call", "copy", "local", "hint", "refuse", "later", "wire", "blas", "bl
 _NOT_SUPPORTED = "801"
 MARKS = ("after fault", "without device", "not traced", "of the driver")
 LIBRARIES = ("cublas", "cufft", "curand")
-"""The libraries whose work is done on the host."""
+"""The libraries whose functions are executed on the host."""
 INTERFACES = ("internal", "runtime", "driver", *LIBRARIES)
 
 SCALARS = {
@@ -68,16 +62,15 @@ SCALARS = {
     "symbol": "const void *",
     "mapped": "void *",
 }
-"""Types that travel as one 64-bit number, and what they are in C.
+"""Types that are sent as one 64-bit number, and their C types.
 
 `ptr` is a device pointer, `host` memory of the program (never sent), `mapped` host memory that is device memory too
-(sent as its device address), `stream` and `event` handles that were ints before CUDA 3.0.
-"""
+(sent as its device address), `stream` and `event` handles that were ints before CUDA 3.0."""
 VARIABLE = ("string", "bytes", "block")
 OF_BLAS = ("scalar", "real", "op", "fill", "side", "diag")
-"""Types of parameters that routines of cuBLAS alone have."""
+"""Types of parameters that only routines of cuBLAS have."""
 _ELEMENTS = {"s": "S", "d": "D", "c": "C", "z": "Z", "Sc": "C", "Dz": "Z", "Cs": "C", "Zd": "Z"}
-"""The type of elements behind the letters of a name, where it is not the letter itself."""
+"""The element type for the letters of a name, where it is not the letter itself."""
 
 _LINE = re.compile(
     r"(?P<kind>[a-z]+\d?)\s+(?:(?P<since>\d+\.\d+)\s+)?(?P<before>[^(]*?)(?P<name>\w+)\((?P<parameters>.*?)\)"
@@ -101,7 +94,7 @@ class ApiParameter:
 
     @cached_property
     def variable(self) -> bool:
-        """True if it is of variable length."""
+        """True if it has variable length."""
         return self.type in VARIABLE
 
     @cached_property
@@ -112,7 +105,7 @@ class ApiParameter:
 
 @dataclass(frozen=True)
 class ApiFunction:
-    """One line of the table. `number` is the code of its message, for those that have one; `marks` are of `MARKS`.
+    """One line of the table. `number` is the code of its message, if it has one; `marks` are from `MARKS`.
 
     A routine of cuBLAS has its name without types as `routine`, the type of its `element` (S, D, C or Z), and is
     `legacy` in the interface without handles.
@@ -206,7 +199,7 @@ def _lines() -> Iterator[ApiFunction]:
 
 
 def _later(line: str, interface: str, section: str, where: str) -> Iterator[ApiFunction]:
-    """Yield the functions of a line that names what came later."""
+    """Yield the functions of a line that lists functions of later chips."""
     text, _, note = line.partition(" -- ")
     _, since, *names = text.split()
     if not names or not note:
@@ -216,7 +209,7 @@ def _later(line: str, interface: str, section: str, where: str) -> Iterator[ApiF
 
 
 def _spread(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the lines that a line with letters in its name stands for, with the letters of each."""
+    """Yield the lines that a line with type letters in its name expands to, with the letters of each."""
     m = _LETTERS.search(text)
     for letters in m[1].split(",") if m else [""]:
         yield letters, text[: m.start()] + letters + text[m.end() :] if m else text
@@ -243,7 +236,7 @@ def _marks(text: str, where: str) -> frozenset[str]:
 
 @cache
 def functions() -> dict[str, ApiFunction]:
-    """Return all functions and messages by name. Raises DefinitionError for a table that contradicts itself."""
+    """Return all functions and messages by name. Raises DefinitionError for an inconsistent table."""
     out: dict[str, ApiFunction] = {}
     for number, f in enumerate(_lines(), 1):
         if f.name in out:
@@ -254,12 +247,12 @@ def functions() -> dict[str, ApiFunction]:
 
 @cache
 def by_number() -> dict[int, ApiFunction]:
-    """Return all functions and messages by the number their messages carry."""
+    """Return all functions and messages by message number."""
     return {f.number: f for f in functions().values()}
 
 
 @cache
 def fingerprint() -> int:
-    """Return a checksum of the table, by which library and server see that they were made from the same one."""
+    """Return a checksum of the table, by which library and server check that they were generated from the same one."""
     text = "\n".join(repr(f) for f in functions().values())
     return zlib.crc32(text.encode())

@@ -17,13 +17,13 @@ _COMPONENTS = {1: "r", 2: "rg", 4: "rgba"}
 _WRAPS = ("repeat", "edge", "mirror", "border")
 _CLAMP, _BORDER = 1, 3
 OFFSET_ALIGNMENT = 256
-"""Textures start at multiples of this many bytes; a kernel adds the rest."""
+"""Alignment of textures in bytes; a kernel adds the remaining offset."""
 
 
 def state_of(reference: bytes, as_float: bool) -> TextureState:
     """Unpack the state of a texture reference from the library's message: normalized, filter, three modes, channels.
 
-    Raises CudaError for numbers without a meaning.
+    Raises CudaError for invalid numbers.
     """
     if len(reference) != 40:
         raise CudaError("cudaErrorInvalidTexture", f"{len(reference)} bytes of state")
@@ -47,10 +47,10 @@ def format_name(channel: ChannelFormat, as_float: bool) -> str:
 
 
 def check_state(state: TextureState, declared_float: bool) -> None:
-    """Raise CudaError for reads no texture unit does.
+    """Raise CudaError for reads that no texture unit supports.
 
-    `declared_float`: the reference was declared to be read as floats; the driver interface takes flags, which 32-bit
-    integers ignore.
+    `declared_float`: the reference was declared with float reads; the driver interface has flags instead, which are
+    ignored for 32-bit integers.
     """
     channel = state.channel.check()
     numbers = channel.kind == FLOAT or (state.as_float and channel.bits[0] < 32)
@@ -61,12 +61,12 @@ def check_state(state: TextureState, declared_float: bool) -> None:
 
 
 def format_of(state: TextureState) -> str:
-    """Return the texel format that a reference reads."""
+    """Return the texel format of a reference."""
     return format_name(state.channel, state.as_float)
 
 
 def sampler_of(state: TextureState) -> Sampler:
-    """Return the sampler of a reference. Coordinates in texels are always clamped, whatever its address modes say."""
+    """Return the sampler of a reference. Unnormalized coordinates are always clamped, regardless of address modes."""
     modes = state.modes if state.normalized else tuple(m if m == _BORDER else _CLAMP for m in state.modes)
     kind = "linear" if state.filter else "nearest"
     return Sampler(wrap=cast("tuple[Wrap, Wrap, Wrap]", tuple(_WRAPS[m] for m in modes)), mag=kind, min=kind)

@@ -1,1 +1,1 @@
-"""The kernel's and the card's part for Mesa's nv50 driver: GL programs run on a simulated chip."""
+"""The part of the kernel and the card for Mesa's nv50 driver: GL programs run on a simulated chip."""

@@ -1,7 +1,7 @@
-"""Captures: what a program sent to the card, self-contained, so that it can be drawn again without the program.
+"""Captures: self-contained recordings of a program's commands to the card, for replays without the program.
 
-A file is a header and records, compressed. Memory is recorded as it changes under the program's hands: before a push,
-pages that differ from what the card left are written. Numbers are little-endian.
+A file is a header and records, compressed. The program's changes of memory are recorded: before a push, pages that
+differ from their state after the previous one are written. Numbers are little-endian.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ PAGE = 4096
 HEADER = struct.Struct("<II")
 """Version, chip number."""
 RECORD = struct.Struct("<BI")
-"""Kind, bytes that follow."""
+"""Kind, number of bytes that follow."""
 ALLOCATE = struct.Struct("<IQQ")
 """handle, offset, size."""
 WRITE = struct.Struct("<Q")
 PAIR = struct.Struct("<II")
 SEGMENT = struct.Struct("<QQ")
-"""Of a push, after the number of the channel: address, bytes."""
+"""Of a push, after the number of the channel: address, number of bytes."""
 MOST_RECORD = 1 << 24
 FLUSH_SECONDS = 1.0
-"""Seconds after which a capture is made readable up to its last push: nobody may be left to close it."""
+"""Seconds after which a capture is flushed up to its last push: it may never be closed."""
 Kind = Literal["allocate", "free", "write", "object", "channel", "push"]
 KINDS: tuple[Kind, ...] = ("allocate", "free", "write", "object", "channel", "push")
 
 
 @dataclass(frozen=True)
 class CapturedEvent:
-    """One thing that happened. `numbers` by kind; `data` of a write."""
+    """A recorded event. `numbers` by kind; `data` of a write."""
 
     kind: Kind
     numbers: tuple[int, ...]
@@ -98,7 +98,7 @@ class Recorder:
             self._flushed = time.monotonic()
 
     def settled(self, memory: VideoMemory) -> None:
-        """Note the content of memory after a push: changes up to now are the card's doing, not the program's."""
+        """Record the content of memory after a push: changes up to now are the card's, not the program's."""
         self._known = dict(_pages(memory))
 
     def close(self) -> None:
@@ -131,11 +131,11 @@ def _pages(memory: VideoMemory) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class CaptureContents:
-    """A capture in numbers.
+    """Statistics of a capture.
 
     Attributes:
-        chip: number of the chip it was made on.
-        memory_bytes: bytes of memory that the program had at most.
+        chip: number of the chip it was captured on.
+        memory_bytes: peak memory of the program in bytes.
         written_bytes: bytes it wrote there.
         channels, pushes: how many channels it had, and how often it sent commands.
         classes: numbers of the classes of its engine objects.
@@ -150,7 +150,7 @@ class CaptureContents:
 
 
 def contents(path: Path) -> CaptureContents:
-    """Return what a capture holds, without drawing it. Raises FormatError."""
+    """Return the statistics of a capture, without drawing it. Raises FormatError."""
     chip, records = read(path)
     sizes: dict[int, int] = {}
     classes: set[int] = set()
@@ -174,7 +174,7 @@ def contents(path: Path) -> CaptureContents:
 
 
 def extent(path: Path) -> int:
-    """Return how many bytes of the card's memory a capture uses, from the first one on. Raises FormatError."""
+    """Return the size in bytes of the card's memory that a capture uses, from the first byte on. Raises FormatError."""
     end = VIDEO_PAGE
     for r in read(path)[1]:
         if r.kind == "allocate":
@@ -187,7 +187,7 @@ def extent(path: Path) -> int:
 def read(path: Path) -> tuple[int, Iterator[CapturedEvent]]:
     """Return (chip number, records).
 
-    A file that is cut off, as by a crash, has the records that are whole, and a FormatWarning. Raises FormatError.
+    A truncated file, as after a crash, yields its complete records, with a FormatWarning. Raises FormatError.
     """
     with path.open("rb") as f:
         head = f.read(len(MAGIC) + HEADER.size)

@@ -57,7 +57,7 @@ class Channel:
         self.failed = False
 
     def write(self, subchannel: int, method: int, data: Array, increment: bool) -> None:
-        """Write words to a method; errors are reported and the rest of the packet is dropped."""
+        """Write words to a method; an error is reported and the rest of the packet is dropped."""
         if method == 0 and increment:
             self._bind(subchannel, int(data[0]))
             data, method = data[1:], 4
@@ -98,10 +98,7 @@ class Channel:
         self.report.line(f"fifo    subchannel {subchannel}: {engine.table.name if engine else 'nothing'}")
 
     def push(self, segments: Sequence[tuple[int, int]]) -> bool:
-        """Execute segments (address, bytes) of a push; returns whether all went well.
-
-        Raises GpuFault for a segment outside of memory.
-        """
+        """Execute segments (address, bytes) of a push; return whether all went well."""
         self.failed = False
         self.memory.touch_mapped()
         for address, count in segments:
@@ -115,7 +112,7 @@ class Channel:
         return not self.failed
 
     def cancel(self) -> None:
-        """Stop what still runs for a process that has gone."""
+        """Stop work in progress for a process that has exited."""
         self.engine3d.drawing.pipeline.engine.cancel()
 
     @property

@@ -9,12 +9,12 @@ from isakit.graphics.watchdog import Watchdog
 from isakit.texture.texture_choices import TextureChoices
 
 TEXTURING = TextureChoices(unbound="zero", level_bias="sampler")
-"""Answers to open questions about textures, where no others are given."""
+"""Default choices on open questions about textures."""
 
 
 @dataclass(frozen=True)
 class CardSettings:
-    """Engine, tier, threads and watchdog as `Pipeline` takes them, and answers to open questions."""
+    """Engine, tier, threads and watchdog for `Pipeline`, and choices on open questions."""
 
     engine: str = "auto"
     tier: str = "auto"

@@ -1,4 +1,4 @@
-"""The nine chips that a program may find itself on. Source: [nv50] "Objects"; PCI numbers from pci.ids."""
+"""The nine chips a card can have. Source: [nv50] "Objects"; PCI numbers from pci.ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that `isakit gl --dump` writes: listings of programs, textures, constants, pictures of targets."""
+"""The files of `isakit gl --dump`: listings of programs, textures, constants, pictures of targets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from isakit.texture import Texture
 
 
 class Dump:
-    """Writes into a folder, one file for each thing and draw."""
+    """Writes into a folder, one file for each object and draw."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,8 +1,8 @@
 """The base of all engines of the card: registers, actions, and state derived from registers.
 
-An engine declares which methods do something (`action`), and what is computed from which methods (`derived`, kept until
-one of them changes). Their table says which are read, which have no effect here and why, and what is not modelled: that
-is counted as unsupported when a program writes another word than the neutral one.
+An engine declares which methods have actions (`action`), and which values are computed from methods (`derived`, cached
+until one of them changes). Its table says which are read, which have no effect here and why, and which are not
+modelled: those are counted as unsupported when a program writes a word other than the neutral one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FLOAT, _WORD = struct.Struct("<f"), struct.Struct("<I")
 
 
 class ChannelStopped(IsakitError):
-    """The watchdog has ended a program of the channel, as a kernel gives a channel up whose work does not end."""
+    """The watchdog has ended a program of the channel, as a kernel kills a channel whose work does not end."""
 
 
 def action(*names: str, bulk: bool = False) -> Callable[[F], F]:
@@ -43,7 +43,7 @@ def action(*names: str, bulk: bool = False) -> Callable[[F], F]:
 
 
 class Derived(Generic[T]):
-    """A derived value: computed when it is asked for and one of its registers has changed."""
+    """A derived value, computed on access if one of its registers has changed."""
 
     def __init__(self, function: Callable[[Any], T], names: tuple[str, ...]) -> None:
         self.function, self.names, self.bit = function, names, 0
@@ -59,15 +59,15 @@ class Derived(Generic[T]):
 
 
 def derived(*names: str) -> Callable[[Callable[[Any], T]], Derived[T]]:
-    """Make the method a property that is kept until one of the named registers changes.
+    """Make the method a property that is cached until one of the named registers changes.
 
-    `NAME*` stands for all registers with a prefix. Values it uses in turn must be named by their registers too.
+    `NAME*` means all registers with a prefix. The registers of other derived values it uses must be named, too.
     """
     return lambda function: Derived(function, names)
 
 
 def number(word: int) -> float:
-    """Return the bits of a register as f32."""
+    """Return the f32 value of a register's bits."""
     return _FLOAT.unpack(_WORD.pack(word & 0xFFFF_FFFF))[0]
 
 
@@ -77,7 +77,7 @@ def signed(word: int) -> int:
 
 
 class Missing(NamedTuple):
-    """Bits of a word that are not modelled: counted under `label` where they are not `neutral`."""
+    """Bits of a word that are not modelled: counted under `label` unless they are `neutral`."""
 
     mask: int
     neutral: int
@@ -85,9 +85,9 @@ class Missing(NamedTuple):
 
 
 class Action(NamedTuple):
-    """Effect of a written word: a `function` of the engine gets it, and its `element` of an array of methods.
+    """Effect of a written word: a `function` of the engine is called with it, and its `element` in an array of methods.
 
-    `bulk`: it gets all words of a packet as an array; `kind`: the class of words with fields.
+    `bulk`: it is called with all words of a packet as an array; `kind`: the class of words with fields.
     """
 
     function: Callable[..., object]
@@ -100,7 +100,7 @@ class Engine:
     """Registers of one engine of one channel.
 
     Attributes: `table`; `state`: all words; `memory`, `report`; `stopped`: the watchdog has ended a program of the
-    channel, which runs none any more.
+    channel, which runs no more programs.
     """
 
     table: ClassVar[MethodTable]
@@ -112,7 +112,7 @@ class Engine:
     _outside: ClassVar[list[int]]
 
     def __init_subclass__(cls) -> None:
-        """Work out which words act, which derived values depend on a word, and which are not modelled."""
+        """Determine which words act, which derived values depend on a word, and which are not modelled."""
         if not hasattr(cls, "table"):
             return
         table = cls.table
@@ -161,7 +161,7 @@ class Engine:
 
     # --- writes -------------------------------------------------------------------------------------------------------
     def write(self, method: int, data: Array, increment: bool) -> None:
-        """Write words to a method, or from it on."""
+        """Write words to a method, or to it and those after it."""
         word = method >> 2
         if self.report.log is not None:
             self._log(word, data, increment)
@@ -203,7 +203,7 @@ class Engine:
 
     @action("SEMAPHORE_TRIGGER")
     def semaphore(self, word: int, index: int) -> None:
-        """Write the sequence number, or wait for it: what was asked before has been done."""
+        """Write the sequence number, or wait for it; earlier requests have been completed."""
         if word & 2:
             self.memory.write_words(self.address("SEMAPHORE_ADDRESS"), [self.get("SEMAPHORE_SEQUENCE")], "semaphore")
 
@@ -225,12 +225,12 @@ class Engine:
         return self.state[first : first + count * step : step]
 
     def on(self, name: str, index: int = 0) -> bool:
-        """Return true if a method that switches something on or off has it on."""
+        """Return true if the switch of a method is on."""
         first, step, _ = self._places[name]
         return self.state[first + index * step] & 1 == 1
 
     def packed(self, name: str, index: int, bits: int) -> int:
-        """Return an element of an array of methods whose words hold several, of `bits` bits each."""
+        """Return an element of an array of methods that packs several elements of `bits` bits into a word."""
         per_word = 32 // bits
         return self.get(name, index // per_word) >> bits * (index % per_word) & (1 << bits) - 1
 
@@ -244,7 +244,7 @@ class Engine:
 
 
 def _missing(table: MethodTable, word: int, acts: bool) -> tuple[Missing, ...]:
-    """Return the bits of a word that are not modelled; all of one that no method has, whatever is written."""
+    """Return the bits of a word that are not modelled; all bits for a word without a method."""
     found = table.by_word[word]
     if found is None:
         return (Missing(0, 1, f"{table.name} method {table.label(word)}"),)
@@ -258,7 +258,7 @@ def _missing(table: MethodTable, word: int, acts: bool) -> tuple[Missing, ...]:
 
 
 def _outside(table: MethodTable, word: int) -> int:
-    """Return the bits of a word that are in none of the fields of its method; 0 where there are no fields."""
+    """Return the bits of a word outside of the fields of its method; 0 if it has no fields."""
     found = table.by_word[word]
     if found is None or found[0].ignored or not found[0].fields:
         return 0

@@ -1,6 +1,6 @@
-"""The FIFO: from the words of a push to writes of methods. It knows no engine.
+"""The FIFO: from the words of a push to writes of methods. It is independent of engines.
 
-A packet is a header and its data, which may go on in the next segment of the push. Source: [nv50] "FIFO".
+A packet is a header and its data, which may continue in the next segment of the push. Source: [nv50] "FIFO".
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Write = Callable[[int, int, Array, bool], None]
 
 @dataclass
 class _Open:
-    """A packet whose data has not all come."""
+    """A packet whose data is incomplete."""
 
     subchannel: int
     method: int
@@ -37,7 +37,7 @@ class _Open:
 class Fifo:
     """Decodes one channel's pushes.
 
-    Attributes: `packets`, `words`: how many went through.
+    Attributes: `packets`, `words`: how many have been decoded.
     """
 
     def __init__(self, write: Write) -> None:
@@ -51,7 +51,7 @@ class Fifo:
         self._open = self._counting = None
 
     def segment(self, words: Array) -> None:
-        """Decode a segment (u32). Raises FifoError for a word that begins no packet; the rest is not looked at."""
+        """Decode a segment (u32). Raises FifoError for a word that begins no packet; the rest is skipped."""
         at, end = 0, len(words)
         self.words += end
         while at < end:

@@ -1,4 +1,4 @@
-"""The kernel's part: what the ioctls of the render node do. Layouts as in drm.h and nouveau_drm.h; source: [nv50]."""
+"""The kernel's part: the ioctls of the render node. Layouts as in drm.h and nouveau_drm.h; source: [nv50]."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ DEVICE_INFO = struct.Struct("<BBHBB2xQQ16s64s")
 
 Handler = Callable[["Client", bytearray], int]
 OnChannel = Callable[[Channel], object]
-"""Called with every channel before anything is done in it."""
+"""Called with every channel before anything is executed in it."""
 
 
 class Client:
@@ -120,12 +120,12 @@ class Client:
         return 0
 
     def cpu_prepared(self, a: bytearray) -> int:
-        """Wait for nothing: pushes are executed before they return."""
+        """Do nothing: pushes are executed before they return."""
         self._object(struct.unpack_from("<I", a)[0])
         return 0
 
     def picture(self, payload: bytes) -> tuple[int, bytes]:
-        """Return (status, rows one behind the other) of a picture that a window is to show."""
+        """Return (status, rows) of a picture that a window shows."""
         try:
             handle, row, rows, stride = protocol.PICTURE.unpack(payload)
             o = self._object(handle)
@@ -157,7 +157,7 @@ class Client:
 
     # --- the card -----------------------------------------------------------------------------------------------------
     def capability(self, a: bytearray) -> int:
-        """Report DRM_CAP_PRIME: import and export are not there."""
+        """Report DRM_CAP_PRIME: import and export are not supported."""
         which, _ = struct.unpack_from("<QQ", a)
         struct.pack_into("<QQ", a, 0, which, 3 if which == 5 else 0)
         return 0
@@ -167,11 +167,11 @@ class Client:
         return 0
 
     def not_shared(self, a: bytearray) -> int:
-        """Refuse to hand buffers to other processes."""
+        """Refuse to share buffers with other processes."""
         return -errno.ENOSYS
 
     def parameter(self, a: bytearray) -> int:
-        """Return facts about the card. Source: nouveau_drm.h."""
+        """Return properties of the card. Source: nouveau_drm.h."""
         which, _ = struct.unpack_from("<QQ", a)
         facts: dict[int, int] = {
             3: PCI_VENDOR, 4: self.chip.pci_device, 5: 2, 8: MEMORY_BYTES, 9: MEMORY_BYTES, 11: self.chip.number,
@@ -310,13 +310,16 @@ class Client:
         return (0 if good else -errno.EIO), back
 
     def cancel(self) -> None:
-        """Stop what still runs for a process that has gone, or that nobody waits for. Called from another thread."""
+        """Stop work in progress for a process that has exited, or that is no longer waited for.
+
+        Called from another thread.
+        """
         self.cancelled = True
         for channel in list(self.channels.values()):
             channel.cancel()
 
     def close(self) -> None:
-        """Drop everything of a process that has gone."""
+        """Free everything of a process that has exited."""
         self.channels.clear()
         self.memory.close()
 

@@ -19,7 +19,7 @@ from isakit.graphics import kept_launches
 from isakit.hosts.mappings import close_mapping, memory_file
 
 BASE = 0x2000_0000
-"""GPU address of the first byte; small numbers are not addresses."""
+"""GPU address of the first byte, so that small numbers are not addresses."""
 FILE_BYTES = 3 << 30
 PAGE = 0x10000
 """Objects begin at multiples of this and take whole ones of it. Source: [nv50] "Memory"."""
@@ -45,7 +45,7 @@ class MemoryObject:
     """A buffer: `address` on the card, `size` in bytes, and how the program described it.
 
     Attributes: `mapped`: whether the program has mapped some of it, or may have; `written`: when each range (first
-    byte, byte after the last) was written last, for all writes since the moment `changed`.
+    byte, byte after the last) was last written, for all writes since the moment `changed`.
     """
 
     handle: int
@@ -60,7 +60,7 @@ class MemoryObject:
 
     @property
     def offset(self) -> int:
-        """Its offset in the file."""
+        """Offset in the memory file in bytes."""
         return self.address - BASE
 
 
@@ -69,14 +69,14 @@ class VideoMemory:
 
     Args:
         size: in bytes.
-        mappings_known: whether `add_mapping` is called for all that the program maps; if not, it may see everything.
+        mappings_known: whether `add_mapping` is called for everything the program maps; if not, all of it may be
+            mapped.
 
     Attributes: `descriptor` of the file, negative for memory of this process only; `objects`: handle -> object; `now`:
-    this moment, which `unchanged` takes later.
+    the present moment, to be passed to `unchanged` later.
 
-    What was made of its bytes can be kept while they are `unchanged` since it was made. The program writes what it has
-    mapped at any time between pushes; engines report what they write with `wrote`. They may `defer` a store until
-    somebody looks at the bytes.
+    Objects derived from its bytes can be cached while these are `unchanged`. The program writes mapped memory at any
+    time between pushes; engines report their writes with `wrote`. They may `defer` a store until the bytes are read.
     """
 
     def __init__(self, size: int = FILE_BYTES, mappings_known: bool = False) -> None:
@@ -94,7 +94,7 @@ class VideoMemory:
         self._mappings: list[tuple[int, int, int]] = []
 
     def close(self) -> None:
-        """Give the file back; its pages go when the program has unmapped them too."""
+        """Release the file; its pages are freed when the program has unmapped them, too."""
         if not self._bytes.size:
             return
         if self.descriptor >= 0:
@@ -136,7 +136,7 @@ class VideoMemory:
         raise OSError(errno.ENOMEM, "the memory of the card is full")
 
     def free(self, handle: int) -> None:
-        """Give an object back. Raises OSError for a handle that is none."""
+        """Free an object. Raises OSError for an unknown handle."""
         gone = self.objects.pop(handle, None)
         if gone is None:
             raise OSError(errno.ENOENT, "no such memory object")
@@ -162,13 +162,16 @@ class VideoMemory:
         return found if address < found.address + found.size else None
 
     def room(self, address: int) -> int:
-        """Return bytes from an address to the end of its object; 0 outside of all."""
+        """Return the number of bytes from an address to the end of its object; 0 outside of all objects."""
         found = self.object_at(address)
         return 0 if found is None else found.address + found.size - address
 
     # --- what the program sees ----------------------------------------------------------------------------------------
     def add_mapping(self, place: int, offset: int, count: int) -> None:
-        """Record that the program has mapped bytes of the file at `place` of its own memory, and do their stores."""
+        """Record that the program has mapped bytes of the file at `place` in its memory.
+
+        Execute their deferred stores.
+        """
         self._mappings.append((place, offset, offset + count))
         if len(self._mappings) > MOST_MAPPINGS:  # it may see everything
             offset, count, self.mappings_known = 0, self.size, False
@@ -179,21 +182,21 @@ class VideoMemory:
                 o.mapped = True
 
     def remove_mapping(self, place: int, count: int) -> None:
-        """Forget a mapping that the program has unmapped as a whole; a part of one stays.
+        """Remove a mapping that the program has unmapped as a whole; if only a part was unmapped, it stays.
 
-        Objects in it still count as mapped, those made later in their place do not.
+        Objects in it still count as mapped, those allocated later at the same place do not.
         """
         self._mappings = [m for m in self._mappings if m[0] != place or m[2] - m[1] != count]
 
     # --- what has changed ---------------------------------------------------------------------------------------------
     def touch(self) -> None:
-        """Count everything as changed: the program, or an engine that does not say what, may have written it."""
+        """Count everything as changed: the program, or an engine that does not report writes, may have written it."""
         self.settle_all()
         self.now += 1
         self._all_changed = self.now
 
     def touch_mapped(self) -> None:
-        """Count the bytes that the program has mapped as changed: it may have written them."""
+        """Count mapped bytes as changed: the program may have written them."""
         self.now += 1
         self._mapped_changed = self.now
 
@@ -208,7 +211,7 @@ class VideoMemory:
                 o.written.clear()
 
     def unchanged(self, mark: int, address: int, count: int) -> bool:
-        """Return whether nothing has written the bytes at an address, all in one object, since a moment."""
+        """Return whether the bytes at an address, all in one object, have not been written since a moment."""
         if self._deferred:
             self.settle(address, count)
         if mark == self.now:
@@ -224,9 +227,9 @@ class VideoMemory:
 
     # --- stores that wait ---------------------------------------------------------------------------------------------
     def defer(self, address: int, count: int, store: Callable[[], None]) -> bool:
-        """Defer a store of bytes at an address until somebody looks at them; return False if it was done at once.
+        """Defer a store of bytes at an address until they are read; return False if it was executed at once.
 
-        It is where the program has mapped them, and where another store to some of them waits, which goes first.
+        That happens if the program has mapped them, and if another deferred store overlaps, which goes first.
         """
         o = self.object_at(address)
         overlapping = any(a < address + count and address < b for a, b in self._deferred.values())
@@ -242,13 +245,13 @@ class VideoMemory:
         return True
 
     def settle(self, address: int, count: int) -> None:
-        """Do the deferred stores that write some of `count` bytes at an address."""
+        """Execute the deferred stores that overlap `count` bytes at an address."""
         for store, (start, end) in list(self._deferred.items()):
             if start < address + count and address < end and self._deferred.pop(store, None):
                 store()
 
     def settle_all(self) -> None:
-        """Do all deferred stores."""
+        """Execute all deferred stores."""
         while self._deferred:
             self._deferred.popitem()[0]()
 
@@ -292,7 +295,7 @@ class VideoMemory:
 
 
 def os_punch(descriptor: int, offset: int, size: int, view: Array) -> None:
-    """Make bytes of the file zero. Untouched memory stays unallocated."""
+    """Set bytes of the file to zero. Untouched memory stays unallocated."""
     at = offset
     end = offset + size
     while at < end:

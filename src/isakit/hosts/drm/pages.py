@@ -1,4 +1,4 @@
-"""Manual pages of methods, made from the tables and from what the engines declare about them."""
+"""Manual pages of methods, from the tables and the declarations of the engines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCE = "rnndb, as the reference lists it ([nv50] methods)"
 
 
 def pages_named(name: str) -> list[str]:
-    """Return pages about an engine (m2mf, 2d, 3d, compute), or about methods of a name or offset; maybe none."""
+    """Return pages about an engine (m2mf, 2d, 3d, compute), or about methods of a name or offset; possibly none."""
     out: list[str] = []
     for engine in ENGINES:
         if name.lower() == engine.table.name:

@@ -1,6 +1,6 @@
 """The messages between the preloaded library and the simulator; shim/shim.h declares the same ones.
 
-A request is a header and bytes, a reply another header and bytes. All numbers are little-endian, nothing is a pointer.
+A request is a header and bytes, a reply another header and bytes. Numbers are little-endian; there are no pointers.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from isakit.errors import HostError
 
 VERSION = 3
 MOST_BYTES = 1 << 20
-"""Bytes of a request that are read; the largest the library sends is about 55,000."""
+"""Largest accepted request in bytes; the largest the library sends has about 55,000."""
 
 
 class Opcode(IntEnum):
@@ -28,13 +28,13 @@ class Opcode(IntEnum):
 
 
 REQUEST = struct.Struct("<IIQ")
-"""op, ioctl request number, bytes that follow."""
+"""op, ioctl request number, number of bytes that follow."""
 PICTURE = struct.Struct("<IIII")
 """Of a picture that is shown: the handle of its memory object, bytes of a row, rows, bytes between rows."""
 MAPPING = struct.Struct("<QQQQ")
 """Of a mapping: 1 if it is made, 0 if it is removed; the program's address, offset in the memory file, bytes."""
 REPLY = struct.Struct("<iI")
-"""status (0 or more, or a negated errno), bytes that follow."""
+"""status (0 or more, or a negated errno), number of bytes that follow."""
 HELLO = struct.Struct("<II")
 """protocol version, process."""
 WELCOME = struct.Struct("<IIQ")
@@ -42,7 +42,7 @@ WELCOME = struct.Struct("<IIQ")
 
 
 class Closed(HostError):
-    """The other side has gone."""
+    """The other side has closed the connection."""
 
 
 def received(connection: socket.socket, count: int, until: float | None = None) -> bytes:

@@ -1,4 +1,4 @@
-"""Draws a capture again, without its program and without Mesa."""
+"""Replays a capture, without its program and without Mesa."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from isakit.results import record
 
 @dataclass(frozen=True)
 class ReplayedDraw:
-    """A draw of a capture: its place, how much it drew and what that cost.
+    """A draw of a capture: its position, statistics and cost.
 
     Attributes: `seconds` of this replay; `changed`: the methods of the 3D engine whose words differ from those of the
     draw before, by name.
@@ -58,7 +58,7 @@ class ReplayedFrames:
 
 
 def _memory(path: Path) -> VideoMemory:
-    """Return memory for a capture: a whole card's where only what is written is taken, else what the capture uses."""
+    """Return memory for a capture: a whole card's if memory is allocated lazily, else as much as the capture uses."""
     size = FILE_BYTES if SPARSE else capture.extent(path)
     try:
         return VideoMemory(size, mappings_known=True)
@@ -67,16 +67,16 @@ def _memory(path: Path) -> VideoMemory:
 
 
 class Replay:
-    """A capture as it is drawn again.
+    """A capture being replayed.
 
     Args:
         path: the file.
         settings: how programs run.
-        chip: another chip than the one of the capture.
-        report: collects what is done.
+        chip: replaces the chip of the capture.
+        report: collects the statistics.
 
-    Attributes: `draws` that were done; `on_channel`: called with every channel before anything is done in it;
-    `on_draw`: called after every draw; `lists_changes`: draws say what state has changed. Raises FormatError.
+    Attributes: the executed `draws`; `on_channel`: called with every channel before anything is executed in it;
+    `on_draw`: called after every draw; `lists_changes`: draws list the state that has changed. Raises FormatError.
     """
 
     def __init__(
@@ -104,13 +104,13 @@ class Replay:
         self.lists_changes = False
 
     def close(self) -> None:
-        """Give the memory back, and the channels, whose images are views of it."""
+        """Free the memory, and the channels, whose images are views of it."""
         self._channels.clear()
         self._last = None
         self.memory.close()
 
     def run(self, frame: int | None = None, draw: int | None = None) -> None:
-        """Draw everything, or up to the end of a frame (from 0) or to a draw of it (from 1)."""
+        """Replay everything, or up to the end of a frame (from 0), or up to a draw of it (from 1)."""
         self._stop = frame, draw
         try:
             for record in self._records:
@@ -143,7 +143,7 @@ class Replay:
             channel.push(list(zip(flat[::2], flat[1::2], strict=True)))
 
     def _free(self) -> None:
-        """Give back what was freed. When room is needed: targets of a program that cleans up can be looked at."""
+        """Free released objects, only when room is needed: the final targets of a program can then still be read."""
         for handle in self._freed:
             self.memory.free(handle)
         self._freed.clear()
@@ -172,7 +172,7 @@ class Replay:
             raise StopReplay
 
     def _changes(self, number: int) -> tuple[str, ...]:
-        """Return the names of the state that is not as it was at the draw before, of a channel."""
+        """Return the names of a channel's state that has changed since the previous draw."""
         engine = self._channels[number].engine3d
         before = self._state.get(number)
         self._state[number] = now = np.array(engine.state, np.int64)
@@ -183,7 +183,7 @@ class Replay:
 
     @property
     def drawing(self) -> Drawing:
-        """The drawing of the channel that drew last. Raises HostError where nothing was drawn."""
+        """The drawing of the channel that drew last. Raises HostError if nothing was drawn."""
         if self._last is None:
             raise HostError("nothing was drawn")
         return self._last.engine3d.drawing
@@ -191,7 +191,7 @@ class Replay:
     def picture(self, target: int = 0) -> NDArray[np.uint8]:
         """Return a render target of the channel that drew last: uint8 [height, width, 4], row 0 of memory first.
 
-        Raises HostError where nothing is bound.
+        Raises HostError if nothing is bound.
         """
         engine = None if self._last is None else self._last.engine3d
         image = None if engine is None else color_image(engine, target)

@@ -1,4 +1,4 @@
-"""The record of a run: logs of methods, counts of what is missing, statistics."""
+"""The report of a run: logs of methods, counts of unsupported features, statistics."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import IO
 from isakit.results import record
 
 _MOST = 4096
-"""Texts that are told apart: a program can have as many as it likes."""
+"""Limit of distinct texts: a program can produce any number."""
 _OTHERS = "others"
 
 
@@ -29,7 +29,7 @@ class ReportRecord:
 class Report:
     """Collects over all programs of a run; several threads may write.
 
-    Attributes: `unsupported`: what was asked for and is not there -> how often; `faults`: errors the card reported;
+    Attributes: `unsupported`: requested feature that is not supported -> count; `faults`: errors the card reported;
     `counts`: draws, clears, copies and the like; `seconds` by kind of work; `log`: where method writes go.
     """
 
@@ -42,19 +42,19 @@ class Report:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def missing(self, what: str) -> None:
-        """Count something that was asked for and is not there."""
+        """Count a requested feature that is not supported."""
         with self._lock:
             self.unsupported[_told_apart(self.unsupported, what)] += 1
 
     def fault(self, what: str) -> None:
-        """Count something that the card refuses."""
+        """Count an error that the card reports."""
         with self._lock:
             self.faults[_told_apart(self.faults, what)] += 1
         if self.on_fault is not None:
             self.on_fault(what)
 
     def count(self, what: str, n: int = 1) -> None:
-        """Count something that was done."""
+        """Count an executed operation."""
         with self._lock:
             self.counts[what] += n
 
@@ -69,7 +69,7 @@ class Report:
             self.log.write(text + "\n")
 
     def record(self) -> ReportRecord:
-        """Return everything that was counted as a record."""
+        """Return all counts as a record."""
         return ReportRecord(self.counts, self.seconds, self.unsupported, self.faults)
 
 

@@ -22,15 +22,15 @@ from isakit.hosts.drm.report import Report
 from isakit.processes import Reaper, TemporaryFolder
 
 PATIENCE = 5.0
-"""Seconds to wait for what a program has left behind."""
+"""Seconds to wait for work left behind by a program."""
 JOIN_SECONDS = 1.0
-"""Seconds that what has been told to end may take, all of it together."""
+"""Seconds that stopping may take, for all threads together."""
 WATCH_SECONDS = 0.25
 GREETING_SECONDS = 10.0
-"""Seconds that the first request of a connection may take to arrive, all of it."""
+"""Seconds in which the whole first request of a connection must arrive."""
 MOST_CONNECTIONS = 256
 _LATER = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.ECONNABORTED})
-"""Errors of taking a connection that pass: descriptors are free again when others have ended."""
+"""Transient errors of accepting a connection: descriptors become free when others have ended."""
 
 
 class DrmServer:
@@ -38,15 +38,15 @@ class DrmServer:
 
     Args:
         chip: of the cards.
-        report: collects what all of them do.
+        report: collects the statistics of all of them.
         settings: how programs run.
-        capture: a file for the first process; further ones get a number after the name.
+        capture: a file for the first process; for further ones a number is appended to its name.
         dump: writes programs and pictures.
         reaper: removes the socket when this process is killed.
-        on_channel: called with every channel before anything is done in it.
+        on_channel: called with every channel before anything is executed in it.
 
-    Attributes: `path` of the socket, for the environment of programs; `clients` that
-    are connected; `opened`: cards that were asked for.
+    Attributes: `path` of the socket, for the environment of programs; `clients` that are connected; `opened`: number of
+    cards opened.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class DrmServer:
 
     @property
     def clients(self) -> list[Client]:
-        """Those that are connected."""
+        """The connected clients."""
         return [client for client, _ in self._connected()]
 
     def close(self, patience: float = PATIENCE) -> None:
-        """Take no more connections and wait for those that are ending, `patience` seconds at most."""
+        """Accept no more connections, and wait for those that are ending, `patience` seconds at most."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
@@ -115,7 +115,7 @@ class DrmServer:
             return [(client, connection) for connection, client in self._connections.items() if client is not None]
 
     def _watch(self) -> None:
-        """End what runs for programs that have gone: its thread would notice only afterwards."""
+        """Stop work in progress for programs that have exited: its thread would notice only afterwards."""
         while not self._ended.wait(WATCH_SECONDS):
             for client, connection in self._connected():
                 poll = select.poll()
@@ -185,7 +185,10 @@ class DrmServer:
                 client.close()
 
     def _greeted(self, connection: socket.socket) -> Client | None:
-        """Return the card of a new connection; None if its first request is another one. Raises what requests raise."""
+        """Return the card of a new connection; None if its first request is not the greeting.
+
+        Raises what requests raise.
+        """
         op, _, payload = protocol.request(connection, time.monotonic() + GREETING_SECONDS)
         connection.settimeout(None)
         if op != Opcode.HELLO or len(payload) != protocol.HELLO.size:

@@ -28,9 +28,9 @@ SOCKET_VARIABLE = "ISAKIT_DRM_SOCKET"
 
 
 def environment(server: DrmServer, shim: Path, mesa: Path | None = None) -> dict[str, str]:
-    """Return variables for a program that shall find the card, with the Mesa in a folder or the installed one.
+    """Return the environment in which a program finds the card, with the Mesa in a folder or the installed one.
 
-    Raises HostError where the folder has none, and where the X server is to draw.
+    Raises HostError if the folder has none, and if the X server would draw.
     """
     env = dict(os.environ) if mesa is None else os.environ | variables(mesa)
     before = env.get("LD_PRELOAD")
@@ -60,14 +60,14 @@ def run(
     mesa: Path | None = None,
     on_channel: OnChannel | None = None,
 ) -> int:
-    """Run a program to its end; returns its exit code, 128 + n where signal n ended it.
+    """Run a program to its end; return its exit code, 128 + n if signal n ended it.
 
-    `mesa`: a folder with a Mesa that takes the installed one's place. `on_channel`: called with every channel of the
-    card before anything is done in it.
+    `mesa`: a folder with a Mesa that replaces the installed one. `on_channel`: called with every channel of the card
+    before anything is executed in it.
 
-    Where the card was never opened that is a fault in the report, and 1 instead of 0.
+    If the card was never opened, that is a fault in the report, and the exit code is 1 instead of 0.
 
-    Raises HostError where the library cannot be made or the program not be started.
+    Raises HostError if the library cannot be built or the program cannot be started.
     """
     if not sys.platform.startswith("linux"):
         raise HostError("GL programs run on a simulated card on Linux only")

@@ -1,6 +1,6 @@
-"""The C library that stands in the kernel's place for programs of Mesa's driver.
+"""The C library that takes the kernel's place for programs with Mesa's driver.
 
-Needs nothing but the standard library, since it also runs while a wheel is made.
+Needs only the standard library, since it also runs while a wheel is built.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Images in the card's memory: rows at a pitch, or blocks ("block linear").
 
-A block is 64 bytes wide, 4 << y rows high and 1 << z slices deep; blocks follow each other row by row. Source: [nv50]
+A block is 64 bytes wide, 4 << y rows high and 1 << z slices deep; blocks are stored row by row. Source: [nv50]
 "Memory"; [graphics] 1.1.
 """
 
@@ -22,8 +22,8 @@ BLOCK_ROWS = 4
 class Surface:
     """One slice of an image.
 
-    Attributes: `address`; `row_bytes` that are meant; `rows`; `pitch` in bytes, 0 for blocks; `block_y`, `block_z`:
-    log2 of the block's size; `depth`: slices; `z`: the slice.
+    Attributes: `address`; `row_bytes` of the image; `rows`; `pitch` in bytes, 0 for blocks; `block_y`, `block_z`: log2
+    of the block's size; `depth`: slices; `z`: the slice.
     """
 
     memory: VideoMemory
@@ -38,7 +38,7 @@ class Surface:
 
     @cached_property
     def shape(self) -> tuple[int, int]:
-        """Rows and bytes of a row that are in memory."""
+        """Number of rows and bytes of a row in memory."""
         if self.pitch:
             return self.rows, self.row_bytes
         high = BLOCK_ROWS << self.block_y
@@ -46,13 +46,13 @@ class Surface:
 
     @cached_property
     def slice_bytes(self) -> int:
-        """Bytes of the whole image, all slices."""
+        """Size of the whole image with all slices, in bytes."""
         rows, width = self.shape
         return rows * width * (-(-max(1, self.depth) // (1 << self.block_z)) << self.block_z)
 
     @cached_property
     def span(self) -> int:
-        """Bytes of memory from the first to the last of the whole image."""
+        """Distance from the first to the last byte of the whole image, in bytes."""
         return self.pitch * (self.rows - 1) + self.row_bytes if self.pitch else self.slice_bytes
 
     def view(self) -> Array:

@@ -10,7 +10,7 @@ from isakit.hosts.cuda.objects import FLOAT, SIGNED, UNSIGNED, Array, ChannelFor
 from isakit.hosts.cuda.session import Session
 
 _LIMITS = ((8192, 0, 0), (65536, 32768, 0), (2048, 2048, 2048))
-"""Texels along each axis for arrays with one, two and three axes."""
+"""Limits of arrays with one, two and three axes, in texels along each axis."""
 
 # Codes of the driver interface for formats of components, and back.
 _FORMATS = {
@@ -92,7 +92,7 @@ def array_info(s: Session, handle: int) -> tuple[int, int, int, int, bytes]:
 
 # --- descriptions of the driver: width, height, (depth,) format, components, (flags) --------------------------------
 def _described(kind: str, version: str, layout: str) -> None:
-    """Register the handlers that make and describe the driver's arrays, for one layout of descriptors."""
+    """Register the handlers that create and describe the driver's arrays, for one layout of descriptors."""
     volume = kind == "Array3D"
 
     @handler(f"cu{kind}Create{version}")

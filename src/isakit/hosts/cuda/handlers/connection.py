@@ -1,4 +1,4 @@
-"""The library's own messages: the greeting, and what the program registers."""
+"""The library's own messages: the greeting, and the registration of modules and symbols."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import fingerprint
 
 _MOST, _MOST_THREADS = 1 << 16, 1 << 20
-"""Modules, functions or variables of one process; threads it has had."""
+"""Limits of a process: modules, functions or variables; threads over its lifetime."""
 
 
 def _text(raw: bytes) -> str:
@@ -24,7 +24,7 @@ def _room(things: list[object]) -> None:
 
 @handler("hello")
 def hello(s: Session, table: int, process: int, pointer: int, runtime: bytes) -> int:
-    """Register the process that says hello; the memory file goes back with the answer."""
+    """Register the process that sends the greeting; the memory file's descriptor is returned with the answer."""
     if table != fingerprint():
         raise ProtocolError("the program's library is of another version of isakit")
     if pointer not in (4, 8):
@@ -36,13 +36,13 @@ def hello(s: Session, table: int, process: int, pointer: int, runtime: bytes) ->
 
 @handler("connect")
 def connect(s: Session) -> int:
-    """Do nothing: the library sends it to be connected."""
+    """Do nothing: the library sends this message to establish the connection."""
     return 0
 
 
 @handler("thread")
 def thread(s: Session, number: int) -> None:
-    """Note that another thread of the program calls from here on."""
+    """Record that calls from here on come from another thread of the program."""
     if number > _MOST_THREADS:
         raise CudaError("cudaErrorMemoryAllocation", "too many threads")
     s.thread = number
@@ -50,7 +50,7 @@ def thread(s: Session, number: int) -> None:
 
 @handler("printed")
 def printed(s: Session, room: int) -> bytes:
-    """Return the text that kernels have printed, in pieces."""
+    """Return text that kernels have printed, `room` bytes at most."""
     text = bytes(s.printed[:room])
     del s.printed[:room]
     return text
@@ -58,13 +58,13 @@ def printed(s: Session, room: int) -> bytes:
 
 @handler("refused")
 def refused(s: Session, text: bytes) -> None:
-    """Tell the user that the program has called a function the library does not implement."""
+    """Report to the user that the program has called a function the library does not implement."""
     s.options.tell(_text(text))
 
 
 @handler("module")
 def module(s: Session, kind: int, image: bytes) -> int:
-    """Add a module that the program registers or loads; nothing of it is read before it is used."""
+    """Add a module that the program registers or loads; it is not parsed before it is used."""
     if not FAT_CONTAINER <= kind <= WHOLE_FILE:
         raise CudaError("cudaErrorInvalidKernelImage", f"images of kind {kind}")
     _room(list(s.modules))
@@ -74,7 +74,7 @@ def module(s: Session, kind: int, image: bytes) -> int:
 
 @handler("unregister")
 def unregister(s: Session, number: int) -> None:
-    """Unload a module, at the end of the program or with a library that is closed."""
+    """Unload a module, at the end of the program or when a library is closed."""
     s.module(number).unload()
 
 

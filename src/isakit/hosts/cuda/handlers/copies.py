@@ -1,4 +1,4 @@
-"""Addresses of the device's sides of a copy. The library moves the bytes itself."""
+"""Device addresses of copies. The library moves the bytes itself."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Extent = tuple[int, int, int]
 
 @handler("copy")
 def copy(s: Session, call: int, stream: int, kind: int, *numbers: int) -> tuple[int, ...]:
-    """Check a copy; returns start, pitch and slice of both sides.
+    """Check a copy; return start, pitch and slice size of both sides.
 
-    `numbers`: width in bytes, height, depth, and the seven of each side.
+    `numbers`: width in bytes, height, depth, and the seven numbers of each side.
     """
     width, height, depth = extent = numbers[0], numbers[1], numbers[2]
     known_stream(s, stream)
@@ -67,7 +67,7 @@ def _memory(s: Session, side: tuple[int, ...], extent: Extent) -> tuple[int, int
 
 
 def _array(s: Session, side: tuple[int, ...], extent: Extent) -> tuple[int, int, int]:
-    """Locate a box in an array; a single row may run on into the next ones."""
+    """Locate a box in an array; a single row may extend into the next ones."""
     _, handle, x, y, z, *_ = side
     array = s.handles.get(handle, Array)
     width, height, depth = extent
@@ -92,12 +92,12 @@ def _symbol(s: Session, side: tuple[int, ...], extent: Extent) -> tuple[int, int
 
 @handler("where")
 def where(s: Session, number: int) -> tuple[int, int]:
-    """Return the address and size of a variable."""
+    """Return the address and size in bytes of a variable."""
     variable = s.variable(number)
     return variable.module.variable(variable.name)
 
 
 @handler("element")
 def element(s: Session, handle: int) -> int:
-    """Return the size of an element of an array, in bytes."""
+    """Return the size of an array's element in bytes."""
     return s.handles.get(handle, Array).channel.nbytes

@@ -1,4 +1,4 @@
-"""cuBLAS. Its work is done on the host when it is asked for, in the order of the calls."""
+"""cuBLAS. Its functions are executed on the host immediately, in the order of the calls."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def blas_get_atomics(s: Session, handle: int) -> int:
 
 @handler("blas")
 def blas_routine(s: Session, call: int, handle: int, device: int, packed: bytes) -> tuple[int, int]:
-    """Run a routine; returns its result as the bits of two doubles, or stores it in the device's memory."""
+    """Run a routine; return its result as the bits of two doubles, or store it in the device's memory."""
     f = calling(call)
     if not f.routine:
         raise ProtocolError(f"{f.name} is not a routine of cuBLAS")
@@ -190,7 +190,7 @@ def _scalar(s: Session, dtype: Any, real: int, imaginary: int, device: bool) -> 
 
 
 def _chosen(f: ApiFunction, kind: str, number: int) -> int:
-    """Return the meaning of a letter or number that says how a matrix is taken."""
+    """Return the meaning of a letter or number that selects how a matrix is used."""
     chosen = _LETTERS[kind].get(chr(number & 0x7F).lower(), -1) if f.legacy else number
     if chosen not in _CHOICES[kind]:
         raise invalid(f"{kind} {number}")

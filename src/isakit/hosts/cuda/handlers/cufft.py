@@ -1,4 +1,4 @@
-"""cuFFT. Its work is done on the host when it is asked for, in the order of the calls."""
+"""cuFFT. Its functions are executed on the host immediately, in the order of the calls."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _plan(s: Session, number: int) -> fft.Plan:
 
 
 def _made(sizes: tuple[int, ...], kind: int, batch: int = 1, **layouts: Any) -> fft.Plan:
-    """Return a plan. Raises LibraryError for sizes and types that cannot be."""
+    """Return a plan. Raises LibraryError for invalid sizes and types."""
     if kind not in fft.KINDS:
         raise LibraryError("CUFFT_INVALID_TYPE", f"the type {kind:#x}")
     if batch < 1 or any(not 1 <= n <= fft.LONGEST for n in sizes):
@@ -37,7 +37,7 @@ def _made(sizes: tuple[int, ...], kind: int, batch: int = 1, **layouts: Any) -> 
 
 
 def _remade(s: Session, number: int, plan: fft.Plan) -> int:
-    """Make the plan behind a handle; returns the bytes it works with."""
+    """Replace the plan behind a handle; return the size of its work area in bytes."""
     held = s.handles.get(number, FftPlan)
     if held.plan.sizes:
         raise LibraryError("CUFFT_INVALID_PLAN", "it is made already")
@@ -46,7 +46,7 @@ def _remade(s: Session, number: int, plan: fft.Plan) -> int:
 
 
 def _plans(axes: int) -> None:
-    """Register the handlers that make plans of `axes` axes: of their sizes, a kind and, for one axis, a count."""
+    """Register the handlers that make plans with `axes` axes, from sizes, a type and, for one axis, a batch size."""
 
     def made(given: tuple[int, ...]) -> fft.Plan:
         return _made(given[:axes], *given[axes:])
@@ -75,7 +75,7 @@ def plan_create(s: Session) -> int:
 
 @handler("fft_many")
 def plan_many(s: Session, call: int, number: int, rank: int, kind: int, batch: int, *rest: Any) -> tuple[int, int]:
-    """Make a plan with layouts: strides and distances, then the sizes and what they are embedded in."""
+    """Make a plan with layouts from strides and distances, then the sizes and those they are embedded in."""
     *steps, packed = rest
     if len(packed) != 72 or not 1 <= rank <= 3:
         raise ProtocolError(f"{rank} sizes in {len(packed)} bytes")
@@ -111,7 +111,7 @@ def auto_allocation(s: Session, number: int, on: int) -> None:
 
 @handler("cufftSetWorkArea")
 def work_area(s: Session, number: int, address: int) -> None:
-    """Accept an area, which transforms on the host do without."""
+    """Accept a work area, which transforms on the host do not need."""
     _plan(s, number)
 
 

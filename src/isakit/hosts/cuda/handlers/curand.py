@@ -1,4 +1,4 @@
-"""cuRAND. Its work is done on the host when it is asked for, in the order of the calls."""
+"""cuRAND. Its functions are executed on the host immediately, in the order of the calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from isakit.hosts.cuda.libraries.random_numbers import Generator, Mrg32k3a, NotO
 from isakit.hosts.cuda.session import Session
 
 _MOST = 1 << 28
-"""Bytes of the numbers of one call of a generator of the host."""
+"""Limit in bytes of the numbers of one call of a host generator."""
 _DEFAULT_PSEUDO, _DEFAULT_QUASI = 100, 200
 _GENERATORS: dict[int, Callable[[], Generator]] = {
     _DEFAULT_PSEUDO: Xorwow, 101: Xorwow, 121: Mrg32k3a, _DEFAULT_QUASI: Sobol32, 201: Sobol32
@@ -32,7 +32,7 @@ _OTHERS = {
 
 @dataclass
 class RandomGenerator:
-    """The object behind the handle of a generator; `host`: its numbers go to memory of the host."""
+    """The generator behind a handle; `host`: its numbers go to host memory."""
 
     source: Generator
     host: bool
@@ -121,7 +121,7 @@ def generator_seeds(s: Session, handle: int) -> None:
 
 
 class _Refusals:
-    """Turns what a generator does not offer into its status; says it where there is no status for it."""
+    """Turns operations that a generator does not offer into its status; reports them if there is no status."""
 
     def __init__(self, s: Session, source: Generator) -> None:
         self.session, self.source = s, source
@@ -141,7 +141,7 @@ class _Refusals:
 
 @handler("numbers")
 def numbers(s: Session, call: int, handle: int, output: int, count: int, mean: float, deviation: float) -> int:
-    """Write the numbers of a generator; returns where they lie for the host, 0 for those of the device."""
+    """Generate numbers; return their address for the host, 0 if they stay on the device."""
     generator, f = s.handles.get(handle, RandomGenerator), calling(call)
     known_stream(s, generator.stream)
     if not count:
@@ -180,5 +180,5 @@ def _drawn(source: Generator, what: str, count: int, mean: float, deviation: flo
 
 @handler("numbers_taken")
 def numbers_taken(s: Session, call: int, address: int) -> None:
-    """Free the memory through which numbers went to the host."""
+    """Free the memory through which numbers were passed to the host."""
     s.pinned.free(address)

@@ -1,4 +1,4 @@
-"""Devices: there is one, and what it is the command line says. Contexts are in `driver`."""
+"""Devices: there is one, chosen on the command line. Contexts are in `driver`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _BUS = "0000:01:00.0"
 
 
 def only(device: int) -> None:
-    """Raise CudaError for a device that is not there."""
+    """Raise CudaError for a device number other than 0."""
     if device:
         raise CudaError("cudaErrorInvalidDevice", f"device {device}")
 
 
 def total_memory(s: Session) -> int:
-    """Return bytes of memory the device has for programs."""
+    """Return the size of the device's memory for programs in bytes."""
     return min(s.card.memory, s.heap.limit - s.heap.first)
 
 
@@ -113,7 +113,7 @@ def reset(s: Session) -> None:
 
 @handler("cudaThreadExit")
 def thread_exit(s: Session) -> None:
-    """End a thread. Before CUDA 4 each had memory of its own, and ended that alone: the last one ends it here."""
+    """End a thread. Before CUDA 4 each had its own memory and ended only that: here the last one ends it."""
     s.users.discard(s.thread)
     if s.version[0] >= (4, 0) or not s.users:
         s.reset()
@@ -121,7 +121,7 @@ def thread_exit(s: Session) -> None:
 
 @handler("cudaDeviceSynchronize", "cudaThreadSynchronize")
 def synchronize(s: Session) -> None:
-    """Wait for nothing: every call returns when its work is done."""
+    """Do nothing: every call returns when its work is done."""
 
 
 @handler("cudaDeviceSetLimit", "cudaThreadSetLimit", "cuCtxSetLimit")
@@ -200,7 +200,7 @@ def capability(s: Session, device: int) -> tuple[int, int]:
 
 @handler("cuDeviceGetUuid")
 def uuid(s: Session, device: int) -> bytes:
-    """Return 16 bytes that name the card: the same for each card of a name."""
+    """Return 16 bytes that identify the card: the same for all cards of a name."""
     only(device)
     return hashlib.sha256(f"isakit {s.card.name}".encode()).digest()[:16]
 

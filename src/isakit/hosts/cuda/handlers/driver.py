@@ -138,7 +138,7 @@ def reset_primary(s: Session, device: int) -> None:
 # --- modules --------------------------------------------------------------------------------------------------------
 @handler("build_module")
 def build(s: Session, number: int, registers: int) -> tuple[int, int]:
-    """Return (bytes, microseconds) of the machine code of a module that was sent; what is wrong with it shows here."""
+    """Return (size in bytes, compile time in microseconds) of a module's machine code. Errors in it appear here."""
     s.context()
     module = s.module(number)
     module.registers = registers & 0xFFFF_FFFF
@@ -149,7 +149,7 @@ def build(s: Session, number: int, registers: int) -> tuple[int, int]:
 
 @handler("module_handle")
 def module_handle(s: Session, number: int) -> int:
-    """Return a handle for a module that was sent."""
+    """Return a handle for a module that was sent before."""
     s.context()
     module = s.module(number)
     assert module.loaded is not None
@@ -158,20 +158,20 @@ def module_handle(s: Session, number: int) -> int:
 
 @handler("module_log")
 def log(s: Session, number: int, errors: int, room: int) -> bytes:
-    """Return the messages of compiling a module, cut to `room` bytes."""
+    """Return the messages of compiling a module, truncated to `room` bytes."""
     module = s.module(number)
     return (module.errors if errors else module.information).encode()[:room]
 
 
 @handler("module_code")
 def code(s: Session, number: int, room: int) -> bytes:
-    """Return the machine code of a module, cut to `room` bytes."""
+    """Return the machine code of a module, truncated to `room` bytes."""
     return s.module(number).placed[:room]
 
 
 @handler("cuModuleGetLoadingMode")
 def loading_mode(s: Session) -> int:
-    """Return 1: a module is loaded whole, before its first kernel runs."""
+    """Return 1: modules are loaded eagerly, before their first kernel runs."""
     return 1
 
 

@@ -1,4 +1,4 @@
-"""Resources that a program shares with OpenGL: their place on the device. The library copies what they hold."""
+"""Resources shared with OpenGL: their place on the device. The library copies their content."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BUFFER, _IMAGE = range(2)
 _MAP_FLAGS = 3
 _REGISTER_FLAGS = 0x1F
 _ALREADY_MAPPED, _NOT_MAPPED, _NOT_AN_ARRAY, _NOT_A_POINTER = 208, 211, 212, 213
-"""Codes of the driver interface for what is an unknown error of the runtime."""
+"""Codes of the driver interface for errors that are unknown errors in the runtime."""
 
 
 def _unknown(why: str, driver: int) -> CudaError:
@@ -27,7 +27,7 @@ def init(s: Session) -> None:
 
 @handler("graphics_register")
 def register(s: Session, driver: int, kind: int, name: int, target: int, flags: int, *shape: int) -> int:
-    """Register a buffer or texture: its size in bytes, extent, components, bits and kind of numbers follow."""
+    """Register a buffer or texture; its size in bytes, extent, components, bits and number type follow."""
     size, width, height, depth, *channel = shape
     if flags & ~_REGISTER_FLAGS or flags & _MAP_FLAGS == _MAP_FLAGS:
         raise invalid(f"flags {flags:#x}")
@@ -69,7 +69,7 @@ def set_flags(s: Session, driver: int, handle: int, flags: int) -> None:
 
 @handler("graphics_named")
 def named(s: Session, driver: int, name: int) -> int:
-    """Return the resource of a buffer, for the functions that know buffers by OpenGL's names."""
+    """Return the resource of a buffer, for functions that identify buffers by their OpenGL names."""
     found = s.handles.find(GraphicsResource, lambda shared: shared.kind == _BUFFER and shared.name == name)
     if found is None:
         raise CudaError("cudaErrorInvalidResourceHandle", f"buffer {name} is not registered")

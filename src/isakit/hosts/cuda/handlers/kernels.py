@@ -1,4 +1,4 @@
-"""Launches, and what is known about kernels."""
+"""Launches, and properties of kernels."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from isakit.machine.tesla.occupancy import occupancy as held
 from isakit.runtime import LoadedKernel
 
 _HEADER = 16
-"""Bytes of shared memory the launch header takes; a program's own count leaves them and the parameters out."""
+"""Bytes of shared memory for the launch header; a program's own size includes neither them nor the parameters."""
 
 
 @handler("launch", "post")
 def launch(s: Session, driver: int, number: int, stream: int, *numbers: object) -> None:
-    """Run a kernel: grid, block, dynamic shared memory and the bytes of the parameters follow."""
+    """Run a kernel; grid, block, dynamic shared memory and the bytes of the parameters follow in the message."""
     gx, gy, gz, bx, by, bz, shared, params = numbers
     known_stream(s, stream)
     f = s.function(number, bool(driver))
@@ -26,19 +26,19 @@ def launch(s: Session, driver: int, number: int, stream: int, *numbers: object) 
 
 
 def threads_for(s: Session, kernel: LoadedKernel) -> int:
-    """Return the largest number of threads in a block whose registers the multiprocessor has."""
+    """Return the largest number of threads in a block for which a multiprocessor has enough registers."""
     chip = s.device.limits_of
     return max(0, min(chip.threads_per_block, chip.registers // max(1, kernel.code.registers) // 32 * 32))
 
 
 def static_shared(kernel: LoadedKernel) -> int:
-    """Return shared memory the kernel's source declares."""
+    """Return the size of the shared memory that the kernel's source declares, in bytes."""
     return max(0, kernel.shared_bytes - _HEADER - (kernel.info.param_bytes or 0))
 
 
 @handler("attributes")
 def attributes(s: Session, driver: int, number: int) -> tuple[int, ...]:
-    """Return a kernel's shared, constant and local bytes, threads of a block, registers, versions of PTX and code."""
+    """Return a kernel's shared, constant and local bytes, largest block, registers, versions of PTX and binary."""
     f = s.function(number, bool(driver))
     k = f.kernel()
     arch = f.module.arch
@@ -61,7 +61,7 @@ _MOST_DYNAMIC, _CARVEOUT = 8, 9
 
 @handler("cuFuncSetAttribute")
 def set_attribute(s: Session, handle: int, number: int, value: int) -> None:
-    """Accept attributes that change nothing: dynamic shared memory a block can have, a preference for the cache.
+    """Accept attributes without effect: the limit of dynamic shared memory, a cache preference.
 
     Raises CudaError for others.
     """
@@ -82,7 +82,7 @@ def module_of(s: Session, handle: int) -> int:
 
 @handler("cuFuncGetParamInfo")
 def parameter(s: Session, handle: int, number: int) -> tuple[int, int]:
-    """Return the offset and size of one parameter of a kernel."""
+    """Return the offset and size in bytes of one parameter of a kernel."""
     params = s.function(handle, True).kernel().params
     if params is None or number >= len(params):
         raise invalid(f"parameter {number}")
@@ -90,7 +90,7 @@ def parameter(s: Session, handle: int, number: int) -> tuple[int, int]:
 
 
 def _occupancy(s: Session, kernel: LoadedKernel, threads: int, shared: int) -> int:
-    """Return blocks a multiprocessor holds, by threads, registers and shared memory."""
+    """Return how many blocks a multiprocessor holds, by threads, registers and shared memory."""
     if threads < 1:
         raise invalid(f"{threads} threads")
     return held(s.device.limits_of, threads, kernel.code.registers, kernel.shared_bytes + shared).blocks
@@ -115,7 +115,7 @@ def driver_occupancy_with_flags(s: Session, handle: int, threads: int, shared: i
 
 @handler("parameters")
 def parameters(s: Session, driver: int, number: int) -> bytes:
-    """Return the offset and size of each parameter of a kernel."""
+    """Return the offset and size in bytes of each parameter of a kernel."""
     f = s.function(number, bool(driver))
     params = f.kernel().params
     if params is None:

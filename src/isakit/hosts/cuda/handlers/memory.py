@@ -1,4 +1,4 @@
-"""Memory of the device, and memory of the host that the device sees."""
+"""Device memory, and host memory that the device can access."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from isakit.hosts.cuda.handlers.devices import total_memory
 from isakit.hosts.cuda.session import Session
 
 _NOWHERE = (1 << 64) - 1
-"""The address of host memory that is not the device's."""
+"""The device address of host memory that the device cannot access."""
 _PITCH = 64
 _PAGE = 1 << 16
-"""Host memory that is mapped over pages of the program starts at a multiple of any page size there is."""
+"""Alignment of mapped host memory: a multiple of any page size."""
 
 
 @handler("cudaMalloc")
@@ -125,7 +125,7 @@ def host_flags(s: Session, address: int) -> int:
 
 @handler("pin")
 def pin(s: Session, address: int, size: int, flags: int) -> int:
-    """Make room for memory of the program that is to be the device's as well; without size check the right to it."""
+    """Reserve device addresses for host memory shared with the device. Without a size, check that this is allowed."""
     if flags & ~3:
         raise invalid(f"flags {flags:#x}")
     if not size:

@@ -1,4 +1,4 @@
-"""Streams and events. A call returns when its work is done: that is one of the orders streams allow."""
+"""Streams and events. A call returns when its work is done, which is one of the orders streams allow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from isakit.hosts.cuda.objects import CudaEvent, CudaStream
 from isakit.hosts.cuda.session import Session
 
 _SHORTEST = 0.0005
-"""Milliseconds: the resolution of a chip's events. Programs divide by differences."""
+"""Resolution of a chip's events in milliseconds. Programs divide by differences."""
 _DISABLE_TIMING = 2
 
 
@@ -64,7 +64,7 @@ def id_of(s: Session, stream: int) -> int:
 
 @handler("cuStreamGetDevice", "cuStreamIsCapturing")
 def nought(s: Session, stream: int) -> int:
-    """Return 0: the only device, and that calls are carried out, never captured for a graph."""
+    """Return 0: the number of the only device, and the status of a stream that is not being captured."""
     known_stream(s, stream)
     return 0
 
@@ -124,7 +124,7 @@ def event_destroy(s: Session, event: int) -> None:
 
 @handler("cudaEventElapsedTime", "cuEventElapsedTime")
 def elapsed(s: Session, start: int, end: int) -> float:
-    """Return milliseconds between two events."""
+    """Return the milliseconds between two events."""
     a, b = s.handles.get(start, CudaEvent), s.handles.get(end, CudaEvent)
     if a.at is None or b.at is None or not (a.timed and b.timed):
         raise CudaError("cudaErrorInvalidResourceHandle", "an event without a time")

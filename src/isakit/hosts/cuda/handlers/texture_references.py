@@ -18,7 +18,7 @@ _PITCH_ALIGNMENT = 32
 
 
 def _linear(s: Session, channel: ChannelFormat, address: int, size: int) -> tuple[Binding, int]:
-    """Return texels one after the other, and how far past an aligned address they begin."""
+    """Return the binding of linear texels, and their offset in bytes from an aligned address."""
     found = s.heap.range_of(address) or s.pinned.range_of(address)
     if found is None:
         raise CudaError("cudaErrorInvalidDevicePointer", f"nothing is at {address:#x}")
@@ -58,7 +58,7 @@ def _of_array(array: Array) -> Binding:
 def bind(
     s: Session, number: int, what: int, address: int, width: int, height: int, pitch: int, reference: bytes
 ) -> int:
-    """Bind or unbind a registered reference; returns the bytes a kernel has to add."""
+    """Bind or unbind a registered reference; return the offset in bytes that a kernel has to add."""
     texture = s.texture(number)
     if what == UNBOUND:
         texture.binding = None
@@ -82,7 +82,7 @@ def bind(
 
 @handler("texture_state")
 def texture_state(s: Session, number: int, reference: bytes) -> None:
-    """Take over what the program has changed in a bound texture reference."""
+    """Apply the program's changes to a bound texture reference."""
     texture = s.texture(number)
     texture.state = state_of(reference, texture.as_float)  # only a kernel that uses it minds if it makes no sense
 

@@ -1,8 +1,8 @@
-"""Routines of cuBLAS: what the interface defines, on views of the device's memory.
+"""Routines of cuBLAS, on views of the device's memory.
 
-Matrices lie in columns. A routine computes in the precision of its elements and writes when it has read everything, so
-that operands may overlap as they may with the original. How the original rounds is not modelled: sums come in the order
-of NumPy's.
+Matrices are in column-major order. A routine computes in the precision of its elements and writes after it has read
+everything, so that operands may overlap as in the original. The original's rounding is not modelled: sums are in
+NumPy's order.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ REALS = {"S": np.float32, "D": np.float64, "C": np.float32, "Z": np.float64}
 
 
 class InvalidOperand(Exception):
-    """A size, leading dimension or letter that a routine does not take."""
+    """A size, leading dimension or letter that a routine does not accept."""
 
 
 Scalar = complex | np.generic
-"""A factor, or a result that is one number."""
+"""A factor, or a scalar result."""
 
 
 @dataclass
 class Operands:
-    """Arguments of a routine: numbers by the names of the table, and the memory their addresses are of."""
+    """Arguments of a routine: numbers by the names of the table, and the memory that addresses refer to."""
 
     element: str
     given: Mapping[str, Any]
@@ -50,11 +50,11 @@ class Operands:
 
     @property
     def conjugate(self) -> bool:
-        """True where the elements are complex."""
+        """True if the elements are complex."""
         return self.element in "CZ"
 
     def size(self, *names: str) -> tuple[int, ...]:
-        """Return sizes by name. Raises InvalidOperand for one below zero."""
+        """Return sizes by name. Raises InvalidOperand for a negative one."""
         for name in names:
             if self.given[name] < 0:
                 raise InvalidOperand(f"{name} is {self.given[name]}")
@@ -72,7 +72,7 @@ class Operands:
         return found if step > 0 else found[::-1]
 
     def matrix(self, name: str, rows: int, columns: int) -> Array:
-        """Return a matrix in columns, by its leading dimension."""
+        """Return a column-major matrix, by its leading dimension."""
         return self.matrix_at(self.given[name], name, rows, columns)
 
     def matrix_at(self, address: int, name: str, rows: int, columns: int) -> Array:
@@ -86,25 +86,25 @@ class Operands:
         return self.arrays(address, self.dtype, (rows, columns), (width, between * width))
 
     def packed(self, n: int) -> Array:
-        """Return the elements of a triangle in columns without gaps."""
+        """Return the elements of a packed triangle in column-major order."""
         count = n * (n + 1) // 2
         width = np.dtype(self.dtype).itemsize
         return self.arrays(self.A, self.dtype, (count,), (width,)) if count else np.empty(0, self.dtype)
 
     @property
     def upper(self) -> bool:
-        """True where the upper triangle holds the matrix."""
+        """True if the upper triangle is stored."""
         return self.uplo == 1
 
     def triangle(self, stored: Array) -> Array:
-        """Return a triangular matrix without what is not stored of it."""
+        """Return a triangular matrix with zeros in place of the elements that are not stored."""
         out = np.triu(stored) if self.upper else np.tril(stored)
         if self.unit:
             np.fill_diagonal(out, 1)
         return out
 
     def whole(self, stored: Array, hermitian: bool) -> Array:
-        """Return a symmetric or Hermitian matrix of which one triangle is stored."""
+        """Return a symmetric or Hermitian matrix from its stored triangle."""
         kept = np.triu(stored) if self.upper else np.tril(stored)
         other = kept.T.conj() if hermitian else kept.T
         out = kept + other
@@ -113,18 +113,18 @@ class Operands:
         return out
 
     def unpacked(self, n: int) -> Array:
-        """Return a matrix whose triangle is stored without gaps."""
+        """Return a matrix from its packed triangle."""
         out = np.zeros((n, n), self.dtype)
         out.T[_packed_order(n, self.upper)] = self.packed(n)
         return out
 
     def pack(self, matrix: Array) -> None:
-        """Store a triangle without gaps."""
+        """Store a packed triangle."""
         n = len(matrix)
         self.packed(n)[...] = matrix.T[_packed_order(n, self.upper)]
 
     def banded(self, rows: int, columns: int, lower: int, upper: int) -> Array:
-        """Return a matrix of which only diagonals are stored, each in a row."""
+        """Return a banded matrix, whose diagonals are stored as rows."""
         stored = self.matrix("A", lower + upper + 1, columns)
         out = np.zeros((rows, columns), self.dtype)
         for k in range(-lower, upper + 1):
@@ -133,30 +133,30 @@ class Operands:
         return out
 
     def band(self, n: int) -> Array:
-        """Return a square matrix of which one triangle's diagonals are stored."""
+        """Return a square matrix from the stored diagonals of one triangle."""
         (k,) = self.size("k")
         return self.banded(n, n, 0, k) if self.upper else self.banded(n, n, k, 0)
 
 
 def _packed_order(n: int, upper: bool) -> tuple[Array, Array]:
-    """Return the places (column, row) of the elements of a packed triangle, in their order."""
+    """Return the positions (column, row) of the elements of a packed triangle, in order."""
     return np.tril_indices(n) if upper else np.triu_indices(n)
 
 
 def _operation(matrix: Array, trans: int) -> Array:
-    """Return a matrix as it is (0), transposed (1) or transposed and conjugated (2)."""
+    """Return a matrix unchanged (0), transposed (1) or conjugate-transposed (2)."""
     if trans not in (0, 1, 2):
         raise InvalidOperand(f"the operation {trans}")
     return matrix if trans == 0 else matrix.T if trans == 1 else matrix.T.conj()
 
 
 def _sum(alpha: Scalar, product: Array, beta: Scalar, old: Array) -> Array:
-    """Return alpha * product + beta * old, where old does not count if beta is 0."""
+    """Return alpha * product + beta * old; old is not read if beta is 0."""
     return alpha * product if beta == 0 else alpha * product + beta * old
 
 
 def solved(triangle: Array, right: Array, upper: bool) -> Array:
-    """Return x of triangle @ x = right, by substitution; a zero on the diagonal gives infinities."""
+    """Return x of triangle @ x = right, by substitution; zeros on the diagonal give infinities."""
     out = right.copy()
     n = len(triangle)
     for i in range(n - 1, -1, -1) if upper else range(n):
@@ -203,7 +203,7 @@ def _dotc(o: Operands) -> Scalar:
 
 
 def _one(o: Operands) -> Array:
-    """Return the vector of a routine with one; an empty vector where `n` or `incx` is not positive."""
+    """Return the vector of a routine with a single one; empty if `n` or `incx` is not positive."""
     return o.vector("x", o.n) if o.n > 0 and o.incx > 0 else np.empty(0, o.dtype)
 
 
@@ -308,7 +308,7 @@ def _triangular_vector(how: str, solve: bool) -> Callable[[Operands], None]:
 
 # --- matrices -------------------------------------------------------------------------------------------------------
 def _inner(o: Operands, name: str, rows: int, columns: int, trans: int) -> Array:
-    """Return a factor whose operation is rows x columns."""
+    """Return a factor of a product, which is rows x columns after its operation."""
     shape = (rows, columns) if trans == 0 else (columns, rows)
     return _operation(o.matrix(name, *shape), trans)
 
@@ -332,7 +332,7 @@ def _addresses(o: Operands, name: str, count: int) -> Array:
 
 
 def _beside(o: Operands, square: Callable[[int], Array], to: str = "C") -> None:
-    """Multiply by a square matrix from one side, into C."""
+    """Multiply by a square matrix from the left or right, into C."""
     m, n = o.size("m", "n")
     b, c = o.matrix("B", m, n), o.matrix(to, m, n)
     a = square(m if o.side == 0 else n)
@@ -405,10 +405,10 @@ ROUTINES: Mapping[str, Callable[[Operands], Scalar | None]] = {
     "syrk": _rank_k(False, False), "herk": _rank_k(True, False), "syr2k": _rank_k(False, True),
     "her2k": _rank_k(True, True), "trmm": _trmm, "trsm": _trsm, "geam": _geam, "dgmm": _dgmm,
 }  # fmt: skip
-"""Routines by their names without types."""
+"""Routines by their names without type letter."""
 
 
 def run(routine: str, element: str, given: Mapping[str, Any], arrays: DeviceArrays) -> Scalar | None:
-    """Run a routine; returns its result, None if it has none. Raises InvalidOperand."""
+    """Run a routine; return its result, None if it has none. Raises InvalidOperand."""
     with np.errstate(all="ignore"):
         return ROUTINES[routine](Operands(element, given, arrays))

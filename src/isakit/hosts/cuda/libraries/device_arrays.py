@@ -1,4 +1,4 @@
-"""Arrays over the memory of a device, as the libraries get them."""
+"""Arrays over the memory of a device, as the libraries access them."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from numpy.typing import DTypeLike
 from isakit.engine.protocol import Array
 
 DeviceArrays = Callable[[int, DTypeLike, tuple[int, ...], tuple[int, ...]], Array]
-"""(address, dtype, shape, distances in bytes) -> the elements from an address on, all of them in memory."""
+"""(address, dtype, shape, strides in bytes) -> the elements from an address on, all of them in memory."""

@@ -1,4 +1,4 @@
-"""Fourier transforms as cuFFT defines them: not scaled, of one to three dimensions, in batches."""
+"""Fourier transforms as cuFFT defines them: unscaled, of one to three dimensions, in batches."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from isakit.hosts.cuda.libraries.device_arrays import DeviceArrays
 R2C, C2R, C2C, D2Z, Z2D, Z2Z = 0x2A, 0x2C, 0x29, 0x6A, 0x6C, 0x69
 KINDS = {C2C: "C2C", R2C: "R2C", C2R: "C2R", Z2Z: "Z2Z", D2Z: "D2Z", Z2D: "Z2D"}
 LONGEST = 1 << 27
-"""Elements of the longest transform."""
+"""Largest number of elements of a transform."""
 NATIVE = 0
-"""The compatibility mode in which rows of a transform in place are not padded."""
+"""The compatibility mode in which rows of an in-place transform are not padded."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Positions of elements: the sizes they are embedded in, and distances between neighbours and transforms."""
+    """Positions of elements: the sizes they are embedded in, and strides between elements and between transforms."""
 
     embed: tuple[int, ...]
     stride: int
@@ -30,7 +30,7 @@ class Layout:
 
 @dataclass
 class Plan:
-    """A plan. `sizes` is empty until it is made; layouts are None where the elements lie without gaps."""
+    """A plan. `sizes` is empty until it is made; layouts are None if the elements are contiguous."""
 
     sizes: tuple[int, ...] = ()
     kind: int = C2C
@@ -42,7 +42,7 @@ class Plan:
 
     @property
     def work_bytes(self) -> int:
-        """Bytes the original would set aside: as much as one batch of complex elements takes."""
+        """Size of the original's work area in bytes: that of one batch of complex elements."""
         return self.batch * prod(self.sizes) * (16 if self.kind in (Z2Z, D2Z, Z2D) else 8)
 
 

@@ -1,8 +1,9 @@
 """Generators of cuRAND whose numbers are those of the original, checked with values that NVIDIA has published.
 
-XORWOW and MRG32k3a come from 4096 sequences that lie far apart in the generator's own; number n is of sequence n mod
-4096. Each call begins with the first sequence again, and each sequence goes on where it was. Normal numbers come in
-pairs of one sequence. Quasirandom numbers are Sobol's with the directions of Joe and Kuo, dimension after dimension.
+XORWOW and MRG32k3a use 4096 subsequences far apart in the generator's sequence; number n is from subsequence n mod
+4096. Each call begins with the first subsequence again, and each subsequence continues where it stopped. Normal numbers
+come in pairs from one subsequence. Quasirandom numbers are Sobol's with the directions of Joe and Kuo, one dimension
+after another.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _SCALE, _HALF = np.float32(2.0**-32), np.float32(2.0**-33)
 
 
 class NotOffered(Exception):
-    """Something that a generator cannot do here."""
+    """An operation that a generator does not offer here."""
 
 
 class Generator(Protocol):
@@ -32,11 +33,11 @@ class Generator(Protocol):
     name: str
 
     def seed(self, seed: int) -> None:
-        """Begin again with a seed."""
+        """Restart with a seed."""
         ...
 
     def bits(self, count: int) -> Words:
-        """Return numbers of 32 bits."""
+        """Return 32-bit numbers."""
         ...
 
     def uniform(self, count: int) -> NDArray[np.float32]:
@@ -53,7 +54,7 @@ def _scaled(words: Words) -> NDArray[np.float32]:
 
 
 def _box_muller(u: Array, angle: Array, mean: float, deviation: float) -> NDArray[np.float32]:
-    """Return pairs of normal numbers, one behind the other."""
+    """Return normal numbers in pairs."""
     with np.errstate(divide="ignore"):
         radius = np.sqrt(np.float32(-2) * np.log(u))
     pairs: Array = np.stack([radius * np.sin(angle), radius * np.cos(angle)], axis=-1)
@@ -61,7 +62,7 @@ def _box_muller(u: Array, angle: Array, mean: float, deviation: float) -> NDArra
 
 
 class _Sequences:
-    """A generator of many sequences: `_advance` gives the next number of the first ones."""
+    """A generator with many subsequences: `_advance` returns the next number of the first ones."""
 
     def _advance(self, count: int) -> Array:
         raise NotImplementedError
@@ -74,7 +75,7 @@ class _Sequences:
         return out
 
     def _pairs(self, count: int, dtype: DTypeLike) -> tuple[Array, Array]:
-        """Return two numbers for each pair of results, from the same sequence."""
+        """Return two numbers for each pair of results, from the same subsequence."""
         if count % 2:
             raise NotOffered("CURAND_STATUS_LENGTH_NOT_MULTIPLE")
         first, second = np.empty(count // 2, dtype), np.empty(count // 2, dtype)
@@ -86,7 +87,7 @@ class _Sequences:
 
 
 class Xorwow(_Sequences):
-    """Marsaglia's xorwow; its sequences are 2^67 numbers apart."""
+    """Marsaglia's xorwow; its subsequences are 2^67 numbers apart."""
 
     name = "XORWOW"
 
@@ -94,7 +95,7 @@ class Xorwow(_Sequences):
         self.seed(0)
 
     def seed(self, seed: int) -> None:
-        """Begin again with a seed."""
+        """Restart with a seed."""
         low = 1099087573 * (seed & _MASK ^ 0xAAD26B49) & _MASK
         high = 2591861531 * (seed >> 32 ^ 0xF7DCEFDD) & _MASK
         first = [123456789 + low, 362436069 ^ low, 521288629 + high, 88675123 ^ high, 5783321 + low]
@@ -108,7 +109,7 @@ class Xorwow(_Sequences):
         return states[4] + self._count[:count]
 
     def bits(self, count: int) -> Words:
-        """Return numbers of 32 bits."""
+        """Return 32-bit numbers."""
         return self._numbers(count, np.uint32)
 
     def uniform(self, count: int) -> NDArray[np.float32]:
@@ -131,7 +132,7 @@ def _xorwow_step(states: Words) -> Words:
 
 
 def _far_apart(first: Words) -> Words:
-    """Return the states of all sequences: each is the one before, 2^67 steps further."""
+    """Return the states of all subsequences: each is the previous one advanced by 2^67 steps."""
     states = first
     for jump in _jumps():
         states = np.concatenate([states, _applied(jump, states)], axis=1)
@@ -140,7 +141,7 @@ def _far_apart(first: Words) -> Words:
 
 @cache
 def _jumps() -> list[Words]:
-    """Return the linear maps of 2^67 steps, twice as many and so on, each as the images of single bits."""
+    """Return the linear maps of 2^67 steps, of twice as many and so on, each as the images of single bits."""
     bit = np.arange(160)
     basis = np.zeros((5, 160), np.uint32)
     basis[bit // 32, bit] = np.uint32(1) << (bit % 32).astype(np.uint32)
@@ -152,7 +153,7 @@ def _jumps() -> list[Words]:
 
 
 def _applied(linear: Words, states: Words) -> Words:
-    """Apply a linear map over bits to states: the exclusive or of the images of the bits that are set."""
+    """Apply a linear map over bits to states: the exclusive or of the images of the set bits."""
     out = np.zeros_like(states)
     for k in range(160):
         one = states[k // 32] >> np.uint32(k % 32) & np.uint32(1)
@@ -161,7 +162,7 @@ def _applied(linear: Words, states: Words) -> Words:
 
 
 class Mrg32k3a(_Sequences):
-    """L'Ecuyer's MRG32k3a; its sequences are 2^76 numbers apart."""
+    """L'Ecuyer's MRG32k3a; its subsequences are 2^76 numbers apart."""
 
     name = "MRG32k3a"
     _MODULI = (4294967087, 4294944443)
@@ -171,7 +172,7 @@ class Mrg32k3a(_Sequences):
         self.seed(0)
 
     def seed(self, seed: int) -> None:
-        """Begin again with a seed."""
+        """Restart with a seed."""
         a, b = (seed & _MASK ^ 0x5555_5555, seed >> 32 ^ 0xAAAA_AAAA) if seed else (1, 1)
         self._states = tuple(
             _powers_apart(step, [12345 * s % m for s in seeds], m)
@@ -205,7 +206,7 @@ class Mrg32k3a(_Sequences):
 
 
 def _powers_apart(step: object, first: list[int], modulus: int) -> NDArray[np.int64]:
-    """Return the states of all sequences: each is the one before, 2^76 steps further."""
+    """Return the states of all subsequences: each is the previous one advanced by 2^76 steps."""
     jump = np.array(step, object)
     for _ in range(76):
         jump = jump @ jump % modulus
@@ -217,7 +218,7 @@ def _powers_apart(step: object, first: list[int], modulus: int) -> NDArray[np.in
 
 
 class Sobol32:
-    """Sobol's sequence of 32 bits in the order of Gray's code, `dimensions` one after the other."""
+    """Sobol's 32-bit sequence in Gray code order, `dimensions` one after the other."""
 
     name = "Sobol32"
 
@@ -229,7 +230,7 @@ class Sobol32:
         raise NotOffered("CURAND_STATUS_TYPE_ERROR")
 
     def bits(self, count: int) -> Words:
-        """Return numbers of 32 bits. Raises NotOffered for a count that is not the same for each dimension."""
+        """Return 32-bit numbers. Raises NotOffered for a count that is not a multiple of the dimensions."""
         if count % self.dimensions:
             raise NotOffered("CURAND_STATUS_LENGTH_NOT_MULTIPLE")
         each = count // self.dimensions

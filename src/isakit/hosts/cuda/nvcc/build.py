@@ -1,7 +1,7 @@
 """The work of nvcc on files: device code, fat binaries, objects, libraries, executables.
 
-A .cu file is compiled twice by clang: for the chip, to PTX, of which our compiler makes machine code; and for the host,
-with the fat binary of that code inside and the calls that register it. The linker adds our libcudart.
+A .cu file is compiled twice by clang: for the chip, to PTX, which our compiler turns into machine code; and for the
+host, with the fat binary of that code embedded and the calls that register it. The linker adds our libcudart.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from isakit.processes import Reaper, TemporaryFolder
 from isakit.registry import ARCH_TO_VARIANT
 
 RUNTIME = "libcudart.so.5.0"
-"""The name under which executables ask for the runtime: our headers are those of CUDA 5.0."""
+"""The name under which executables load the runtime: our headers are those of CUDA 5.0."""
 VERSION = (5, 0)
 _LANGUAGES = {".cu": "cu", ".c": "c", ".cc": "c++", ".cpp": "c++", ".cxx": "c++", ".C": "c++", ".ii": "c++",
               ".ptx": "ptx", ".cubin": "cubin"}  # fmt: skip
@@ -67,12 +67,12 @@ Tell = Callable[[str], None]
 
 
 class BuildError(IsakitError):
-    """A compiler or linker of the host has failed; what it said is the message."""
+    """A compiler or linker of the host failed; its output is the message."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """A file of the command line, and what it is: cu, c, c++, ptx, cubin, object or library."""
+    """A file of the command line, and its kind: cu, c, c++, ptx, cubin, object or library."""
 
     path: str
     language: str
@@ -95,10 +95,7 @@ def version_text() -> str:
 
 
 def build(options: Options, tell: Tell) -> None:
-    """Execute a command line; `tell` gets warnings, reports and, with -v, the commands.
-
-    Raises OptionError, CompileError, BuildError, HostError, NoCompilerError.
-    """
+    """Execute a command line; `tell` is called with warnings, reports and, with -v, the commands."""
     action = options.action
     sources = [_source(path, options) for path in options.files]
     if not sources:
@@ -178,7 +175,7 @@ class _Build:
 
     # --- device code ---------------------------------------------------------------------------------------------
     def compiled(self, source: Source, arch: int) -> tuple[str, Compiled | None]:
-        """Compile a file to PTX and machine code for an architecture, 10 to 13; to neither in a dry run."""
+        """Compile a file to PTX and machine code for an architecture, 10 to 13; to nothing in a dry run."""
         text = self.ptx_of(source, arch)
         if self.dry:
             return text, None
@@ -199,14 +196,14 @@ class _Build:
         return arch < 13 and not self.warned_double and ".f64" in text and "disable-warnings" not in self.options
 
     def respelled(self, source: Source) -> list[str]:
-        """Return options by which clang reads the files of a source as nvcc did, for devices and the host alike."""
+        """Return options that make clang read the files of a source as nvcc did, for devices and the host alike."""
         if source not in self._respelled:
             stem = f"{len(self._respelled)}.{source.stem}"
             self._respelled[source] = [] if self.dry else self._overlaid(source, stem)
         return self._respelled[source]
 
     def _overlaid(self, source: Source, stem: str) -> list[str]:
-        """Write the files of a source that have to be respelled, and return the options that put them in place."""
+        """Write respelled copies of a source's files, and return the options that substitute them."""
         roots: list[dict[str, str]] = []
         folders = [*self.options.all("include-path"), *(w[2:] for w in self._host_words(("-I",))),
                    *self.options.all("system-include")]  # fmt: skip
@@ -245,7 +242,7 @@ class _Build:
         return as_debug_build(ptx) if named else ptx
 
     def _fast(self) -> list[str]:
-        """Return options for how exact divisions are, and whether functions are those of the chip."""
+        """Return options for the precision of divisions, and for fast math functions."""
         fast = "use_fast_math" in self.options
         out = ["-D__ISAKIT_FAST_MATH__"] if fast else []
         if fast or self.options.last("prec-div").lower() in ("false", "0"):
@@ -253,7 +250,7 @@ class _Build:
         return out
 
     def images(self, source: Source) -> list[FatImage]:
-        """Make the images of a file. Raises CompileError."""
+        """Return the images for a file. Raises CompileError."""
         out: list[FatImage] = []
         name = Path(source.path).name
         if source.language == "cubin":
@@ -286,7 +283,7 @@ class _Build:
 
     # --- the host's part -----------------------------------------------------------------------------------------
     def common(self, source: Source) -> list[str]:
-        """Return the options of every pass over a source: macros, folders of headers, the standard."""
+        """Return the options common to every pass over a source: macros, include folders, the language standard."""
         o = self.options
         out = [f"-D{v}" for v in o.all("define-macro")] + [f"-U{v}" for v in o.all("undefine-macro")]
         out += [f"-I{v}" for v in o.all("include-path")]
@@ -299,7 +296,7 @@ class _Build:
         return out
 
     def _host_words(self, beginnings: tuple[str, ...]) -> list[str]:
-        """Return the options behind -Xcompiler that change what a source means, on the device as well."""
+        """Return the options after -Xcompiler that also affect the device's pass."""
         words = [w for text in self.options.all("compiler-options") for w in shlex.split(text)]
         out = [w for w in words if w.startswith(beginnings) and w not in ("-I", "-D", "-include")]
         return [w for w in out if not w.startswith(("-march", "-mtune", "-msse", "-mavx", "-m64", "-mfpmath"))]
@@ -311,7 +308,7 @@ class _Build:
         return [*out, *(["-g"] if "debug" in o else []), *(["-pg"] if "profile" in o else []), *words]
 
     def rules(self, source: Source, output: Path) -> list[str]:
-        """Return the options for a rule of make beside the object."""
+        """Return the options that write a make rule beside the object."""
         o = self.options
         for key, option in (
             ("generate-dependencies-with-compile", "-MD"),
@@ -339,7 +336,7 @@ class _Build:
             self.write(output, out.read_bytes())
 
     def with_device_code(self, source: Source, how: Sequence[str]) -> None:
-        """Compile the host's part of a .cu file, with the images of its kernels in it."""
+        """Compile the host's part of a .cu file, with the images of its kernels embedded."""
         fat = self.folder / f"{source.stem}.fatbin"
         data = write_fatbin(self.images(source))
         fat.write_bytes(data)
@@ -351,7 +348,7 @@ class _Build:
         self.clang(_for_clang(command), source)
 
     def host_text(self, source: Source, output: Path) -> None:
-        """Write C++ that a compiler of the host makes the object of, as nvcc did: here it is the object's assembly."""
+        """Write C++ from which a host compiler makes the object, as nvcc did: here it contains its assembly."""
         if source.language != "cu":
             self.preprocess(source, output)
             return
@@ -362,7 +359,7 @@ class _Build:
             self.write(output, _assembly_in_cpp(made.read_bytes()))
 
     def _loud(self) -> list[str]:
-        """Leave warnings of the host's pass out, unless the makefile asks for some."""
+        """Return options that suppress warnings of the host's pass, unless the makefile requests some."""
         words = " ".join(self.options.all("compiler-options"))
         return [] if "-W" in words and "disable-warnings" not in self.options else ["-w"]
 
@@ -422,7 +419,7 @@ class _Build:
 
     # --- running what is needed ----------------------------------------------------------------------------------
     def run_one(self, command: Sequence[str], source: Source | None) -> str:
-        """Run a compiler; gives what it wrote to standard output. Raises CompileError or BuildError where it fails."""
+        """Run a compiler; return its standard output. Raises CompileError or BuildError if it fails."""
         if self.dry or "verbose" in self.options:
             self.tell(f"#$ {_shown(command)}")
         if self.dry:
@@ -454,7 +451,7 @@ class _Build:
 
 
 def _shown(command: Sequence[str]) -> str:
-    """Return a command as nvcc shows it, which scripts parse: file names in quotation marks."""
+    """Return a command as nvcc prints it, which scripts parse: file names in quotation marks."""
     words = [shlex.quote(w) for w in command]
     files = [k for k, w in enumerate(command) if "/" in w or w.endswith(".o") or command[max(0, k - 1)] == "-o"]
     for k in files:
@@ -464,7 +461,7 @@ def _shown(command: Sequence[str]) -> str:
 
 
 def _write(output: Path, data: bytes, executable: bool = False) -> None:
-    """Write a file that gets its name when it is whole; devices and pipes are written to. Raises BuildError."""
+    """Write a file under a temporary name and rename it; devices and pipes are written directly. Raises BuildError."""
     partial: Path | None = None
     try:
         if output.exists() and not output.is_file():
@@ -486,15 +483,15 @@ def _write(output: Path, data: bytes, executable: bool = False) -> None:
 
 _WARNINGS = ("-Wno-builtin-macro-redefined", "-Wno-c++11-narrowing", "-Wno-reserved-user-defined-literal",
              "-Wno-register", "-Wno-invalid-constexpr", "-Wno-return-mismatch")  # fmt: skip
-"""Options for code that clang refuses and compilers of the time took."""
+"""Options for code that clang rejects and compilers of the time accepted."""
 _UNKNOWN_TO_CLANG = ("-fno-tree-", "-ftree-", "-finline-limit", "-fno-default-inline", "--param", "-fopt-info")
 
 _OLD_STANDARD = re.compile(r"-std=((c|gnu)\+\+(98|03)|(c|gnu)(89|90|99|9x|11))")
-"""Standards of C++ that our headers cannot be read with, and those of C, which makefiles have for their other files."""
+"""C++ standards too old for our headers, and those of C, which makefiles have for their other files."""
 
 
 def _for_clang(command: Sequence[str]) -> list[str]:
-    """Leave out what only GCC knows, of OpenMP all but GCC's library, and standards before that of our headers."""
+    """Return options without those only GCC knows, of OpenMP all but its library, and too old standards."""
     out = [w for w in command if not w.startswith(_UNKNOWN_TO_CLANG) and w != "-ansi"]
     out = ["-fopenmp=libgomp" if w == "-fopenmp" else w for w in out]
     out = [f"-std={STANDARD}" if _OLD_STANDARD.fullmatch(w) else w for w in out]
@@ -502,7 +499,10 @@ def _for_clang(command: Sequence[str]) -> list[str]:
 
 
 def _assembly_in_cpp(text: bytes) -> bytes:
-    """Return C++, of any standard, that is nothing but this assembly; what the compiler adds begins in `.text`."""
+    """Return C++, valid in any standard, that consists of this assembly only.
+
+    The compiler's own output begins in `.text`.
+    """
     special = re.compile(rb"[\\\"?]")  # a ? may begin a trigraph
     lines = [special.sub(rb"\\\g<0>", line.expandtabs(8)) for line in text.splitlines()]
     return b"__asm__(\n" + b"".join(b'"%s\\n"\n' % line for line in [*lines, b".text"]) + b");\n"
@@ -513,7 +513,7 @@ def _gnu(standard: str) -> str:
 
 
 def _library(part: str, folders: Sequence[str]) -> str:
-    """Name a library for the linker; empty for the runtime, which comes last. Raises OptionError."""
+    """Return the linker option of a library; "" for the runtime, which comes last. Raises OptionError."""
     if not part.startswith("-l"):
         return part
     name = part[2:]
@@ -531,7 +531,7 @@ def _library(part: str, folders: Sequence[str]) -> str:
 
 
 def report(got: Compiled, arch: int) -> list[str]:
-    """Return lines on the resources of each kernel in the words of NVIDIA's assembler, which scripts look for."""
+    """Return lines on the resources of each kernel in the wording of NVIDIA's assembler, which scripts parse."""
     out: list[str] = []
     for kernel in got.module.kernels.values():
         shared = max(0, (kernel.shared_bytes or 0) - 16)

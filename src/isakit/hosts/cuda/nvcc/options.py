@@ -1,7 +1,7 @@
 """The options of nvcc 1.0 to 5.0, read as nvcc reads them.
 
-A value follows behind `=` or as the next word, and directly behind the short names of `-I -L -l -D -U -O`. Lists are
-divided at commas. Source: the manuals of nvcc 1.0 to 5.0, "Command line options".
+A value follows after `=` or as the next word, and directly after the short names `-I -L -l -D -U -O`. Lists are split
+at commas. Source: the manuals of nvcc 1.0 to 5.0, "Command line options".
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from isakit.errors import IsakitError, did_you_mean
 
 
 class OptionError(IsakitError):
-    """A command line that cannot be meant; names the option, and what to write instead."""
+    """An invalid command line; the message names the option, and what to write instead."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,9 @@ class Row:
     """One option.
 
     Attributes:
-        names: how it may be written, the first one in messages.
-        kind: `flag`, `value`, `list` (divided at commas, repeatable) or `words` (repeatable, kept whole).
-        about: what it does; behind `refused: `, why it is not there; behind `no effect: `, why nothing follows from it.
+        names: its spellings, the first one in messages.
+        kind: `flag`, `value`, `list` (split at commas, repeatable) or `words` (repeatable, kept whole).
+        about: its effect; after `refused: `, why it is not supported; after `no effect: `, why it is ignored.
     """
 
     names: tuple[str, ...]
@@ -138,7 +138,7 @@ _JOINED = ("-I", "-L", "-l", "-D", "-U", "-O")
 _ACTIONS = ("cubin", "fatbin", "ptx", "cuda", "preprocess", "generate-dependencies", "generate-nonsystem-dependencies",
             "compile", "device-w", "lib", "link")  # fmt: skip
 NEWEST = 13
-"""The newest architecture there is code for."""
+"""The newest architecture that is supported."""
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,10 @@ class Options:
     """A command line.
 
     Attributes:
-        given: what was given, by the long name of the option without dashes; flags hold one empty text.
-        files: the files, in order, with libraries (`-lNAME`) where they stood.
+        given: the values, by the long name of the option without dashes; flags have one empty string.
+        files: the files, in order, libraries (`-lNAME`) included.
         images: the images to make.
-        warnings: what is taken in another way than it was meant.
+        warnings: messages about options that are interpreted differently.
     """
 
     given: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
@@ -181,7 +181,7 @@ class Options:
 
     @property
     def action(self) -> str:
-        """Return the step to end with: `compile`, `cubin`, ..., `link` where nothing else is asked for."""
+        """Return the last step of the build: `compile`, `cubin`, ..., by default `link`."""
         found = [a for a in _ACTIONS if a in self.given]
         if len(found) > 1:
             raise OptionError(f"`{_short(found[0])}` and `{_short(found[1])}` ask for different files")
@@ -190,7 +190,7 @@ class Options:
 
     @property
     def registers(self) -> int:
-        """Registers a thread has at most, 0: as many as there are."""
+        """Limit of registers per thread, 0: none."""
         text = self.last("maxrregcount") or self._assembler("-maxrregcount", "--maxrregcount", "maxrregcount")
         if not text:
             return 0
@@ -200,11 +200,11 @@ class Options:
 
     @property
     def reports(self) -> bool:
-        """Return whether `-Xptxas -v` asks for the resources of each kernel."""
+        """Return whether `-Xptxas -v` requests the resources of each kernel."""
         return bool({"-v", "--verbose"} & set(self.all("ptxas-options")))
 
     def _assembler(self, *names: str) -> str:
-        """Return the value of an option behind -Xptxas, where it may be a word of its own."""
+        """Return the value of an option after -Xptxas, where it may be a separate word."""
         words = self.all("ptxas-options")
         for k, word in enumerate(words):
             name, _, value = word.partition("=")
@@ -290,7 +290,7 @@ def _words_of(path: str) -> list[str]:
 
 
 def _split(text: str) -> list[str]:
-    """Divide a list at its commas; text in quotation marks and commas behind a backslash stay together."""
+    """Split a list at its commas; text in quotation marks and commas after a backslash are kept together."""
     out, part, quote = [""], 0, ""
     k = 0
     while k < len(text):
@@ -318,7 +318,7 @@ _OLD_NAMES = {"compute": "compute_10", "sm": "sm_10"}
 
 
 def _images(options: Options) -> tuple[list[Image], list[str]]:
-    """Return the images to make, and what is to be said about those that are not made."""
+    """Return the images to make, and messages about those that are not made."""
     wanted: list[tuple[bool, int]] = []
     for text in options.all("generate-code"):
         _, codes = _pair(text)
@@ -342,7 +342,7 @@ def _images(options: Options) -> tuple[list[Image], list[str]]:
 
 
 def _pair(text: str) -> tuple[str, list[str]]:
-    """Divide `arch=compute_13,code=sm_13`; several codes stand in quotation marks or brackets."""
+    """Split `arch=compute_13,code=sm_13`; several codes are in quotation marks or brackets."""
     plain = re.sub(r"[\"'\\\[\]]", "", text)
     m = re.fullmatch(r"arch=(\w+)(?:,code=([\w,]+))?", plain)
     if m is None:
@@ -351,7 +351,7 @@ def _pair(text: str) -> tuple[str, list[str]]:
 
 
 def _arch(text: str, where: str) -> tuple[bool, int]:
-    """Return whether it is machine code, and its number. Raises OptionError."""
+    """Return (whether it is machine code, the number of the architecture). Raises OptionError."""
     m = _ARCH.fullmatch(_OLD_NAMES.get(text, text))
     if m is None or int(m[2]) < 10:
         raise OptionError(f"`{where}`: there is no architecture {text!r}; there are sm_10 to sm_{NEWEST}")
@@ -359,7 +359,7 @@ def _arch(text: str, where: str) -> tuple[bool, int]:
 
 
 def listing() -> str:
-    """List all options, for people."""
+    """Return a list of all options, as text."""
     width = max(len(", ".join(row.names)) for row in ROWS)
     return "\n".join(f"  {', '.join(row.names):<{width}}  {row.about}" for row in ROWS) + "\n"
 

@@ -1,4 +1,7 @@
-"""Respelling of what nvcc read otherwise than clang does, in the files of a program; no line moves."""
+"""Respelling, in the files of a program, of constructs that nvcc read differently from clang.
+
+Line numbers do not change.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,17 @@ _STRINGS = rb"\"(?:[^\"\\]|\\.|\"(?:\s|//[^\n]*\n)*\")*\""
 _ASSEMBLY = re.compile(
     rb"\b(?:asm|__asm__|__asm)(?:\s|\bvolatile\b|\b__volatile__\b)*\(\s*" + _STRINGS + rb"\s*:", re.DOTALL
 )
-"""Assembly with operands, up to their colon: without any, a % stands for itself."""
+"""Assembly with operands, up to their colon: without operands, a % represents itself."""
 _SPECIAL = re.compile(rb"(?<!%)%(?=(?:laneid|n?warpid|n?smid|gridid|clock(?:64)?|n?tid|n?ctaid|lanemask_\w+|pm\d)\b)")
 _INCLUDE = re.compile(rb"^[ \t]*#[ \t]*include[ \t]*[\"<]([^\">\n]+)[\">]", re.MULTILINE)
 _MOST_FILES = 2000
-"""Files that are looked at for one source."""
+"""Largest number of files read for one source."""
 
 
 def respelled(text: bytes) -> bytes:
-    """Join the signs of launches that have spaces in them, drop the `__device__` of a `__global__` function.
+    """Join launch brackets that contain spaces, and drop the `__device__` of a `__global__` function.
 
-    And double the % of special registers in assembly with operands: what stands behind it in the line moves.
+    Also double the % of special registers in assembly with operands, which shifts the rest of the line.
     """
     text = _LAUNCH.sub(rb"<<<\1\2>>>\3", text)
     text = _KERNEL.sub(lambda m: m[0].replace(b"__device__", b" " * len(b"__device__")), text)
@@ -32,9 +35,9 @@ def respelled(text: bytes) -> bytes:
 
 
 def files_of(source: Path, folders: Sequence[str]) -> Iterator[tuple[Path, bytes]]:
-    """Yield a source and the files it includes, with their text, so far as they lie beside it or in these folders.
+    """Yield a source and the files it includes, with their text, as far as they are beside it or in these folders.
 
-    Conditions are not looked at: a file that is not included in the end is read in vain.
+    Conditions are ignored: a file that is not included in the end is read in vain.
     """
     waiting, seen = [source], {os.path.abspath(source)}
     while waiting and len(seen) < _MOST_FILES:

@@ -1,4 +1,4 @@
-"""A folder that looks like an installed CUDA toolkit, for makefiles and CMake that want one."""
+"""A folder that looks like an installed CUDA toolkit, for makefiles and CMake that require one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARK = """\
 #!/bin/sh
 # `nvcc` for programs that look for it by name.
 """
-"""The first lines of our `nvcc`: the folder of another one is somebody's real toolkit."""
+"""The first lines of our `nvcc`: a folder with a different one is a real toolkit."""
 _DRIVER = "libcuda.so"
 _PROGRAM = f"""\
 {_MARK}exec {{python}} -P -m isakit nvcc "$@"
@@ -24,9 +24,9 @@ _PROGRAM = f"""\
 
 
 def lay_out(folder: Path) -> None:
-    """Make `bin/nvcc`, `include`, `lib64`, `lib` and an empty `nvvm` in a folder; what is not ours in it stays.
+    """Create `bin/nvcc`, `include`, `lib64`, `lib` and an empty `nvvm` in a folder; foreign files in it stay.
 
-    Raises HostError where that cannot be written, and for a folder with an `nvcc` or links that are not ours.
+    Raises HostError if that cannot be written, and for a folder with a foreign `nvcc` or links.
     """
     try:
         _refuse_others(folder)
@@ -47,7 +47,7 @@ def lay_out(folder: Path) -> None:
 
 
 def _refuse_others(folder: Path) -> None:
-    """Raise HostError for a folder in which something of another toolkit would be replaced."""
+    """Raise HostError for a folder in which files of another toolkit would be replaced."""
     program = folder / "bin" / "nvcc"
     if program.is_symlink() or program.exists():
         regular = program.is_file() and not program.is_symlink()

@@ -1,4 +1,4 @@
-"""Tools of a build: a clang, and what compiles and links for the host, each of the system or of the wheel."""
+"""Tools of a build: a clang, and compilers and linkers for the host, from the system or from the wheel."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Tools:
     Attributes:
         clang: compiles .cu files, for the chip and for the host.
         host: the command of the host's C++ compiler, which compiles other files and links.
-        compiler: that compiler where its headers are to be used, None where clang finds its own.
-        wheel: the host's part is that of the wheel `ziglang`.
+        compiler: that compiler if its headers are to be used, None if clang finds its own.
+        wheel: the host's tools are those of the wheel `ziglang`.
     """
 
     clang: Clang
@@ -65,7 +65,7 @@ class Tools:
 def find_tools(ccbin: str = "") -> Tools:
     """Find what a build needs; `ccbin` names the host's compiler or its folder.
 
-    Raises NoCompilerError and HostError, which say what is missing and where it comes from.
+    Raises NoCompilerError and HostError, which name what is missing and how to get it.
     """
     clang = newest_clang()
     if ccbin:
@@ -85,7 +85,7 @@ def find_tools(ccbin: str = "") -> Tools:
 
 
 def _given(ccbin: str) -> str:
-    """Find the C++ compiler that `-ccbin` means. Raises HostError."""
+    """Return the C++ compiler that `-ccbin` names. Raises HostError."""
     path = Path(ccbin)
     names = ("g++", "c++", "clang++", "gcc") if path.is_dir() else ()
     for name in names:

@@ -1,1 +1,1 @@
-"""The engines of the card: what their methods do."""
+"""The engines of the card: actions of their methods."""

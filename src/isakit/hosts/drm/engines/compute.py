@@ -33,7 +33,7 @@ from isakit.texture import Sampler, Texture
 PROGRAM = 8
 """The kind of program in `ConstantBuffers`."""
 DEFAULT_BANKS = {0: 0x7E, 15: 0x7F}
-"""c[] bank -> the buffer the driver binds to it in a set-up that may never arrive. Source: [nv50] "Drivers' own
+"""c[] bank -> the buffer that the driver's set-up binds to it, which may never arrive. Source: [nv50] "Drivers' own
 quirks", and the buffers that it writes."""
 LOCAL_BYTES = 1 << 12
 WINDOWS = 16
@@ -71,7 +71,7 @@ class ComputeEngine(Engine):
     def place_constants(self, word: Word, index: int) -> None:
         """Set the position for CB_DATA.
 
-        A buffer that the driver has not defined after its others is taken to follow them.
+        A buffer that the driver has not defined is assumed to follow its others.
         """
         number = word.BUFFER
         if number not in self.constants.defined:
@@ -86,7 +86,7 @@ class ComputeEngine(Engine):
     def _guess(self, number: int) -> None:
         """Guess a buffer of the driver from its others.
 
-        They lie one after another: 0x7b, 0x7c, 0x7d for the stages, then 0x7e for kernels.
+        They are consecutive: 0x7b, 0x7c, 0x7d for the stages, then 0x7e for kernels.
         """
         for other, distance in ((0x7B, 3), (0x7C, 3), (0x7D, 1)):
             if other in self.graphics.constants.defined:
@@ -97,7 +97,7 @@ class ComputeEngine(Engine):
 
     @action("CB_DATA", bulk=True)
     def write_constants(self, words: Array) -> None:
-        """Words of a constant buffer."""
+        """Write words of a constant buffer."""
         self.constants.write(words)
 
     @action("BIND_TIC")
@@ -121,11 +121,11 @@ class ComputeEngine(Engine):
 
     # --- launches -----------------------------------------------------------------------------------------------------
     def _first(self, name: str) -> int:
-        """Return an address of the compute engine, or the 3D engine's if the driver's set-up has not arrived."""
+        """Return an address register of the compute engine, or the 3D engine's before the driver's set-up arrives."""
         return self.address(name) or self.graphics.address(name)
 
     def _banks(self) -> dict[int, bytes]:
-        """Return the c[] banks of a launch; `DEFAULT_BANKS` are bound where the driver has not done it."""
+        """Return the c[] banks of a launch; `DEFAULT_BANKS` are bound if the driver has not bound them."""
         bound = self.graphics.constants.bound | self.constants.bound
         known = self.graphics.constants.defined | self.constants.defined
         for bank, number in DEFAULT_BANKS.items():
@@ -135,7 +135,7 @@ class ComputeEngine(Engine):
         return self.graphics.constants.banks(PROGRAM) | self.constants.banks(PROGRAM)
 
     def device(self) -> DeviceMemory:
-        """Return the card's memory as kernels see it: offsets in the memory file."""
+        """Return the card's memory for kernels: offsets in the memory file."""
         if self._device is None:
             self._device = DeviceMemory.over(self.memory.bytes)
         return self._device

@@ -1,4 +1,4 @@
-"""Conditional rendering: whether a method acts, from a query result in memory. Source: rnndb COND_MODE, G80_QUERY."""
+"""Conditional rendering: whether a method acts, by a query result in memory. Source: rnndb COND_MODE, G80_QUERY."""
 
 from __future__ import annotations
 

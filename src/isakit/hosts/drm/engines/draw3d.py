@@ -1,4 +1,4 @@
-"""The way of a draw: programs, attributes, textures and targets out of memory, through the pipeline, and back.
+"""The stages of a draw: programs, attributes, textures and targets from memory, through the pipeline, and back.
 
 Source: [graphics] 3; [nv50] "Methods".
 """
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
 
 P = TypeVar("P", bound=Pipeline)
 OnDraw = Callable[[int, int, str, DrawStats], None]
-"""Called after a draw with its frame and number, its primitives, and what it counted."""
+"""Called after a draw with its frame and number, its primitives, and its statistics."""
 STAGES = ("vertex", "geometry", "fragment")
 """Kinds of programs, in the order of the methods that bind textures and samplers."""
 CONSTANTS_OF = {"vertex": 0, "geometry": 2, "fragment": 3}
 OUTPUTS = {1: "points", 2: "line_strip", 3: "triangle_strip"}
 MOST_SETTINGS = 64
-"""Settings of draws that are kept."""
+"""Draw settings that are cached."""
 NOTHING = RenderTarget("r8", 0, 0)
 """The target where none is bound: nothing is written to it."""
 STRIP_END = -1
-"""Ends a strip of vertices in the command stream: their numbers may be as large as any index that would."""
+"""Marks the end of a strip among vertices of the command stream; negative, since any u32 may be an index."""
 G80 = 0x5097
 """The class of the first chip's 3D engine."""
 
@@ -60,7 +60,7 @@ G80 = 0x5097
 class Batch:
     """The vertices between begin and end.
 
-    Attributes: `first_id`: the id of the first one in the command stream; `order`: vertices by number, part by part,
+    Attributes: `first_id`: the id of the first one in the command stream; `order`: vertices by index, part by part,
     with their `places` among the `words` of vertices in the command stream.
     """
 
@@ -79,13 +79,13 @@ class Batch:
     count: int = 0
 
     def add_vertex(self, attributes: list[tuple[int, int, int, int]]) -> None:
-        """Add a vertex by the values of all attributes."""
+        """Add a vertex from the values of all attributes."""
         self.vertices.append(tuple(attributes))
         self.count += 1
 
     @property
     def word_count(self) -> int:
-        """The words of vertices in the command stream so far."""
+        """The number of words of vertices in the command stream so far."""
         return sum(map(len, self.words))
 
     def mark_edge(self, flag: bool) -> None:
@@ -93,7 +93,7 @@ class Batch:
         self.edges.append((self.word_count, flag))
 
     def mark_id(self, base: int) -> None:
-        """Set the id of the next vertex; those that follow count on."""
+        """Set the id of the next vertex; later ones count up from it."""
         self.ids.append((self.word_count, base))
 
     def vertex_ids(self, words: int) -> Array:
@@ -129,9 +129,9 @@ class Batch:
         self.count += len(numbers)
 
     def stream_order(self, words: int, restart: int | None) -> Array:
-        """Return the vertices of `words` words in the command stream as they are drawn, STRIP_END where a strip ends.
+        """Return the vertices of `words` words in the command stream in drawing order, STRIP_END where a strip ends.
 
-        There is an index among their words where it does. Raises NotModelled for any other than `restart`.
+        A strip ends at an index among their words. Raises NotModelled for an index other than `restart`.
         """
         every = np.arange(self.word_count // max(1, words))
         if not self.order:
@@ -149,12 +149,12 @@ class Batch:
 
 @dataclass(eq=False)
 class DrawSetting:
-    """Keeps what all draws have in common whose registers are the same, but for those that say where vertices are.
+    """The common properties of draws whose registers are equal, except for the locations of vertices.
 
-    Attributes: `programs` that it is made of; `vertex`, `geometry`, `fragment` with their inputs and results;
-    `attributes` that are fetched; `ids`: the place of the vertex id among the inputs, and whether it counts the first
-    vertex, or None; the targets `colors` and `depth`, and the `size` that all of them have; `seamless` cube maps;
-    `plan`, and the c[] banks that were `bound` when it was made.
+    Attributes: its `programs`; `vertex`, `geometry`, `fragment` with their inputs and results; `attributes` that are
+    fetched; `ids`: the position of the vertex id among the inputs, and whether it includes the first vertex, or None;
+    the targets `colors` and `depth`, and the `size` that all of them have; `seamless` cube maps; `plan`, and the c[]
+    banks that were `bound` when it was made.
     """
 
     programs: list[CachedProgram]
@@ -173,7 +173,7 @@ class DrawSetting:
 
 
 class Drawing:
-    """Draws for one 3D engine. `frame` and `draws` number what has been drawn."""
+    """Executes draws for one 3D engine. `frame` and `draws` count what has been drawn."""
 
     def __init__(self, engine: DrawState3D) -> None:
         self.engine = engine
@@ -190,7 +190,7 @@ class Drawing:
         self.on_draw: OnDraw | None = None
 
     def switch_pipeline(self, kind: type[P]) -> P:
-        """Draw with a pipeline of some kind from now on."""
+        """Use a pipeline of class `kind` from now on, and return it."""
         s = self.engine.settings
         made = kind(
             1, 1, targets=(), depth=None, choices=s.choices, texturing=s.texturing, threads=s.threads,
@@ -202,18 +202,18 @@ class Drawing:
         return made
 
     def is_at(self, frame: int | None, draw: int | None) -> bool:
-        """Return whether it draws this draw of this frame; None stands for any."""
+        """Return whether the current draw is this draw of this frame; None matches any."""
         return frame in (None, self.frame) and draw in (None, self.draws)
 
     def before_clear(self) -> None:
-        """Begin a new frame if something was drawn since the last clear."""
+        """Begin a new frame if anything was drawn since the last clear."""
         if self.draws:
             self.frame += 1
             self.draws = 0
 
     # --- programs -----------------------------------------------------------------------------------------------------
     def _program(self, kind: str, cls: Any, used: list[CachedProgram], **options: Any) -> Any:
-        """Return a shader of its own with the program of a kind."""
+        """Return a new shader object with the program of a kind."""
         e = self.engine
         p = e.program_places[kind]
         found = self.programs.find(kind, p.segment, p.start, (p.registers, p.flags, p.local))
@@ -226,7 +226,7 @@ class Drawing:
         return copy(found.made)
 
     def setting(self) -> DrawSetting:
-        """Return what a draw has in common with others. Raises GpuFault, MachineFault, NotModelled."""
+        """Return the common properties of the present draw. Raises GpuFault, MachineFault, NotModelled."""
         words = self.engine.draw_words
         if words is self._words and self._is_current(self._setting):
             return self._setting
@@ -243,7 +243,7 @@ class Drawing:
         return found
 
     def _is_current(self, s: DrawSetting) -> bool:
-        """Return whether the programs of a setting are still the same. Raises GpuFault."""
+        """Return whether the programs of a setting are unchanged in memory. Raises GpuFault."""
         return all(self.programs.unchanged(p) for p in s.programs)
 
     def _new_setting(self) -> DrawSetting:
@@ -277,7 +277,7 @@ class Drawing:
         return 0 if e.chip.class_3d == G80 else signed(e.get("VERTEX_ID_BASE"))
 
     def _first_vertex_id(self, batch: Batch, adds_start: bool) -> int:
-        """Return the number added to that of a vertex to be its id.
+        """Return the offset from the index of a vertex to its id.
 
         VERTEX_ID_BASE counts from the number without what VB_ELEMENT_BASE or VERTEX_BUFFER_FIRST add; on the first
         chip, which has no such base, the number itself is taken (inferred).
@@ -295,7 +295,7 @@ class Drawing:
     def _with_ids(
         self, shader: VertexShader, attributes: Sequence[int], place: int, adds_start: bool, batch: Batch
     ) -> VertexShader:
-        """Return the vertex program with the ids of a draw behind its attributes, at `place`; see `DrawSetting`."""
+        """Return the vertex program with vertex ids as an additional attribute at `place`; see `DrawSetting`."""
         inputs: list[Input] = [*(shader.inputs or ())]
         shader = copy(shader)
         if batch.ids and batch.words:  # ids change within the draw: they are an attribute, behind the instance
@@ -333,7 +333,7 @@ class Drawing:
         return shader
 
     def _plan(self, s: DrawSetting) -> tuple[DrawPlan, dict[str, dict[int, Array]]] | None:
-        """Return the plan of a setting, and the constants of its programs; None for draws that have none."""
+        """Return the plan of a setting, and the constants of its programs; None if there is no plan for such draws."""
         e = self.engine
         if s.geometry is not None or s.ids is not None or e.on("STRMOUT_ENABLE"):
             return None
@@ -390,7 +390,7 @@ class Drawing:
 
     # --- textures -----------------------------------------------------------------------------------------------------
     def bound_textures(self) -> dict[str, dict[int, Bound]]:
-        """Return what the programs of a draw would sample now, by kind and number. Raises GpuFault, NotModelled."""
+        """Return the textures bound for the programs of a draw, by kind and number. Raises GpuFault, NotModelled."""
         e = self.engine
         out: dict[str, dict[int, Bound]] = {name: {} for name in STAGES}
         table, limit = e.address("TIC_ADDRESS"), e.get("TIC_LIMIT")
@@ -493,7 +493,7 @@ class Drawing:
 
 
 class _Layers:
-    """The layers of the targets a draw writes to: opened when they are drawn, written back at its end."""
+    """The layers of a draw's targets: opened when they are drawn to, written back at the end."""
 
     def __init__(
         self,
@@ -518,7 +518,7 @@ class _Layers:
         self.pipeline.depth_buffer = None if found[1] is None else found[1].buffer
 
     def close(self) -> None:
-        """Write everything back."""
+        """Write all layers back."""
         for layer, (colors, depth) in self._open.items():
             for image, c in zip(self.colors, colors, strict=True):
                 if c is not None and image is not None:

@@ -1,6 +1,6 @@
 """Fixed-function state of a draw, derived from the registers of the 3D engine.
 
-Source: rnndb nv50_3d; [graphics] 3; what the driver writes for each state ([nv50] "Methods").
+Source: rnndb nv50_3d; [graphics] 3; the driver's writes for each state ([nv50] "Methods").
 """
 
 from __future__ import annotations
@@ -56,13 +56,14 @@ SAMPLES = {
         2,
     ),
 }
-"""MULTISAMPLE_MODE -> positions of the samples in sixteenths, their places, stored pixels across and down. Source: the
-sample positions the driver reports and the places its programs fetch from ([nv50] "Memory")."""
+"""MULTISAMPLE_MODE -> positions of the samples in sixteenths, their positions among the stored pixels, stored pixels
+across and down. Source: the sample positions the driver reports and the places its programs fetch from ([nv50]
+"Memory")."""
 
 
 @dataclass(frozen=True)
 class ResultMap:
-    """Slots of the last vertex stage's results: for each the output word, or a constant from 0x40 on."""
+    """Slots of the last vertex stage's results: the output word of each, or a constant from 0x40 on."""
 
     slots: tuple[int, ...]
 
@@ -74,7 +75,7 @@ class ResultMap:
 
 @dataclass(frozen=True)
 class ProgramPlace:
-    """Place of a program and what its registers say of it: `local` bytes of each thread, if it uses any."""
+    """Location of a program and its register settings: `local` bytes of each thread, if it uses any."""
 
     segment: int
     start: int
@@ -100,9 +101,9 @@ class FragmentResults:
 class State3D(Engine):
     """The state of a 3D engine, and the settings of a draw derived from its registers.
 
-    Attributes: `counters` by name; `samples` that passed since they were reset, while they were counted; `current`
+    Attributes: `counters` by name; `samples` that passed since the reset, while counting was enabled; `current`
     attributes; `constants`; `textures` and `samplers` (stage and slot -> entry of the table); `stream_offsets` and
-    `stream_written` (bytes and primitives of stream output so far), `stream_full` (some did not fit).
+    `stream_written` (bytes and primitives of stream output so far), `stream_full` (whether some did not fit).
     """
 
     table = ENG3D
@@ -122,7 +123,7 @@ class State3D(Engine):
         self.stream_written = 0
 
     def add_to_counters(self, **more: int) -> None:
-        """Add to the counters that are enabled."""
+        """Add the statistics of a draw to the enabled counters."""
         enabled = self.get("COUNTER_ENABLE")
         for name, n in more.items():
             if enabled & _ENABLES[name]:
@@ -205,7 +206,7 @@ class State3D(Engine):
 
     @property
     def used_viewports(self) -> int:
-        """Viewports that there are: one where no program chooses."""
+        """Number of viewports: one unless a program selects them."""
         return VIEWPORTS if self.on("GP_VIEWPORT_ID_ENABLE") and self.on("GP_ENABLE") else 1
 
     @derived("VIEWPORT_*", "DEPTH_RANGE_*", "GP_VIEWPORT_ID_ENABLE", "GP_ENABLE")
@@ -223,12 +224,12 @@ class State3D(Engine):
 
     @property
     def screen_scissor(self) -> tuple[int, int, int, int]:
-        """The part of the targets that can be written at all: x from, x to, y from, y to."""
+        """The part of the targets that can be written: x from, x to, y from, y to."""
         h, v = self.get("SCREEN_SCISSOR_HORIZ"), self.get("SCREEN_SCISSOR_VERT")
         return h.X, h.X + h.W, v.Y, v.Y + v.H
 
     def scissor(self, i: int) -> tuple[int, int, int, int]:
-        """Return the screen scissor cut to the scissor of a viewport, if that is enabled."""
+        """Return the screen scissor intersected with the scissor of a viewport, if that is enabled."""
         x0, x1, y0, y1 = self.screen_scissor
         if not self.on("SCISSOR_ENABLE", i):
             return x0, x1, y0, y1
@@ -237,7 +238,7 @@ class State3D(Engine):
 
     @derived("SCISSOR_*", "SCREEN_SCISSOR_*", "GP_VIEWPORT_ID_ENABLE", "GP_ENABLE")
     def scissors(self) -> tuple[Rectangle, ...]:
-        """Return one per viewport, cut to the screen scissor. The driver leaves all of them enabled."""
+        """Return the scissor of each viewport, clipped to the screen scissor. The driver leaves all of them enabled."""
         out: list[Rectangle] = []
         for i in range(self.used_viewports):
             x0, x1, y0, y1 = self.scissor(i)
@@ -246,7 +247,7 @@ class State3D(Engine):
 
     @derived("CLIP_RECT*")
     def clip_rectangles(self) -> tuple[bool, tuple[Rectangle, ...]] | None:
-        """(inside or outside, rectangles)."""
+        """(whether the inside or the outside is drawn, rectangles)."""
         if not self.on("CLIP_RECTS_EN"):
             return None
         mode = self.get("CLIP_RECTS_MODE")
@@ -260,7 +261,7 @@ class State3D(Engine):
 
     @derived("POLYGON_STIPPLE*")
     def polygon_stipple(self) -> tuple[int, ...] | None:
-        """32 rows; in a word the leftmost eight pixels come in the lowest byte."""
+        """32 rows; in a word, the leftmost eight pixels are in the lowest byte."""
         if not self.on("POLYGON_STIPPLE_ENABLE"):
             return None
         return struct.unpack(">32I", struct.pack("<32I", *self.words("POLYGON_STIPPLE_PATTERN", 32)))
@@ -353,7 +354,7 @@ class State3D(Engine):
         "FP_REG_ALLOC_TEMP", "FP_START_ID", "FP_ADDRESS_*", "ISA_FLAGS", "LOCAL_SIZE_LOG",
     )  # fmt: skip
     def program_places(self) -> dict[str, ProgramPlace]:
-        """Return the place of the program of each kind."""
+        """Return the location of the program of each kind."""
         flags = ("mul_zero_wins",) if self.get("ISA_FLAGS").MUL_ZERO_WINS else ()
         local = max(LEAST_LOCAL, 8 << self.get("LOCAL_SIZE_LOG"))
         return {
@@ -369,14 +370,14 @@ class State3D(Engine):
 
     @derived("VP_ATTR_EN")
     def vertex_inputs(self) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
-        """Return the attributes that are enabled, and of each word of a[] the place of its attribute and component."""
+        """Return the enabled attributes, and for each word of a[] the position of its attribute and component."""
         used = tuple(i for i in range(ATTRIBUTES) if self.packed("VP_ATTR_EN", i, 4))
         components = ((k, c, self.packed("VP_ATTR_EN", 4 * i + c, 1)) for k, i in enumerate(used) for c in range(4))
         return used, tuple((k, c) for k, c, enabled in components if enabled)
 
     @derived("FP_CONTROL", "FP_RESULT_COUNT", "FP_MULTISAMPLE", "BLEND_*", "IBLEND_*")
     def fragment_results(self) -> FragmentResults:
-        """Return the registers that fragment programs leave their results in."""
+        """Return the registers that hold the results of fragment programs."""
         results, count = self.get("FP_CONTROL"), self.get("FP_RESULT_COUNT")
         b = self.blends[0]
         dual = b is not None and "src1" in f"{b.src} {b.dst} {b.src_alpha} {b.dst_alpha}"
@@ -392,7 +393,7 @@ class State3D(Engine):
 
     @derived("RT_*")
     def color_images(self) -> tuple[ColorImage | None, ...]:
-        """Return the colour targets, None where nothing is bound. Raises NotModelled."""
+        """Return the colour targets, None for unbound ones. Raises NotModelled."""
         control = self.get("RT_CONTROL")
         return tuple(color_image(self, getattr(control, f"MAP{k}")) for k in range(min(8, control.COUNT)))
 
@@ -431,7 +432,7 @@ class State3D(Engine):
         "GP_RESULT_MAP_SIZE", "ZETA_ENABLE", "SAMPLE_SHADING", "FP_MULTISAMPLE",
     )  # fmt: skip
     def draw_state(self) -> DrawState:
-        """Everything about a draw that is neither program nor data."""
+        """All state of a draw that is neither program nor data."""
         result = self.last_map
         control = self.get("VIEW_VOLUME_CLIP_CTRL")
         cull = None
@@ -510,11 +511,11 @@ _DRAWS_READ = (
 
 
 class DrawState3D(State3D):
-    """The state with what all draws have in common."""
+    """The state with the common properties of draws."""
 
     @derived(*_DRAWS_READ)
     def draw_words(self) -> tuple[int, ...]:
-        """Return the words that a draw is made from beside its data: those of all views, and of a few more."""
+        """Return the words that determine a draw besides its data: those of all derived views, and some more."""
         return _words_of(self.state)
 
     @derived("VERTEX_ARRAY_ATTRIB")

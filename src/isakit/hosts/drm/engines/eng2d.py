@@ -22,7 +22,7 @@ from isakit.hosts.drm.tables.method import Word
 
 ROP = 4
 BLENDING = (1, 2, 6)
-"""Operations that read what is under a copy, and are not modelled."""
+"""Operations that read the destination of a copy, and are not modelled."""
 LARGEST = 1 << 16
 
 
@@ -80,7 +80,7 @@ class Engine2D(Engine):
 
     @action("SIFC_DATA", bulk=True)
     def stream(self, words: Array) -> None:
-        """Pixels row by row; each row begins with a word. The image is written when all have come."""
+        """Add pixels row by row; each row begins with a word. The image is written when it is complete."""
         form = by_code(self.get("SIFC_FORMAT"))
         if form is None or self.get("SIFC_BITMAP_ENABLE"):
             raise NotModelled(f"SIFC format {self.get('SIFC_FORMAT'):#x}")
@@ -120,7 +120,7 @@ class Engine2D(Engine):
     # --- copies -------------------------------------------------------------------------------------------------------
     @action("BLIT_SRC_Y_INT")
     def blit(self, word: Word, index: int) -> None:
-        """Copy a rectangle, scaled; the source is read completely first."""
+        """Copy a rectangle, scaled; the whole source is read first."""
         if not conditions.holds(self):
             return
         if self.get("COLOR_KEY_ENABLE"):
@@ -184,7 +184,7 @@ class Engine2D(Engine):
         return target.form.encoded(out.reshape(-1, 4).view(np.uint32)).view(np.uint8)
 
     def _rop(self, target: CopySide, x: int, y: int, part: Array) -> Array:
-        """Return bits of pattern, source and destination joined as the ROP3 code says; the pattern is one colour."""
+        """Combine bits of pattern, source and destination by the ROP3 code; the pattern is one colour."""
         old = target.surface.read_rectangle(x, y, part.shape[1], part.shape[0])
         color = np.array([self.get("PATTERN_BITMAP_COLOR", 1)], "<u4").view(np.uint8)
         pattern = np.resize(color, part.shape[1])[None]

@@ -1,4 +1,4 @@
-"""The 3D engine: what its methods do. State is in `draw_state3d`, the way of a draw in `draw3d`.
+"""The 3D engine: actions of its methods. State is in `draw_state3d`, the stages of a draw in `draw3d`.
 
 Source: rnndb nv50_3d; [nv50] "Methods", "Synchronisation".
 """
@@ -30,7 +30,7 @@ PRIMITIVES = (
 SYNC = 1
 """The mode of QUERY_GET that waits."""
 MOST_VERTICES = 1 << 24
-"""Vertices of one draw; more are refused."""
+"""Largest number of vertices of a draw; more are refused."""
 
 
 class Engine3D(DrawState3D):
@@ -62,7 +62,7 @@ class Engine3D(DrawState3D):
 
     @action("CB_DATA", bulk=True)
     def write_constants(self, words: Array) -> None:
-        """Words of a constant buffer."""
+        """Write words of a constant buffer."""
         self.constants.write(words)
 
     # --- textures -----------------------------------------------------------------------------------------------------
@@ -88,44 +88,44 @@ class Engine3D(DrawState3D):
 
     # --- attributes that are the same for all vertices --------------------------------------------------------------
     def _attribute(self, i: int, component: int, words: tuple[int, ...], last: bool) -> None:
-        """Set components; inside of a draw, attribute 0 completes a vertex."""
+        """Set components of an attribute; inside of a draw, attribute 0 completes a vertex."""
         self.current.set(i, component, words)
         if last and i == 0 and self._batch is not None and self._room(1):
             self._batch.add_vertex(self.current.values)
 
     @action("VTX_ATTR_1F")
     def attribute_1(self, word: int, i: int) -> None:
-        """x of one component."""
+        """Set x of an attribute with one component."""
         self._attribute(i, 0, (word,), True)
 
     @action("VTX_ATTR_2F_X", "VTX_ATTR_3F_X", "VTX_ATTR_4F_X")
     def attribute_x(self, word: int, i: int) -> None:
-        """x; what follows is reset."""
+        """Set x; the other components are reset."""
         self._attribute(i, 0, (word,), False)
 
     @action("VTX_ATTR_2F_Y")
     def attribute_last_y(self, word: int, i: int) -> None:
-        """y of two components."""
+        """Set y of an attribute with two components."""
         self._attribute(i, 1, (word,), True)
 
     @action("VTX_ATTR_3F_Y", "VTX_ATTR_4F_Y")
     def attribute_y(self, word: int, i: int) -> None:
-        """y."""
+        """Set y."""
         self._attribute(i, 1, (word,), False)
 
     @action("VTX_ATTR_3F_Z")
     def attribute_last_z(self, word: int, i: int) -> None:
-        """z of three components."""
+        """Set z of an attribute with three components."""
         self._attribute(i, 2, (word,), True)
 
     @action("VTX_ATTR_4F_Z")
     def attribute_z(self, word: int, i: int) -> None:
-        """z."""
+        """Set z."""
         self._attribute(i, 2, (word,), False)
 
     @action("VTX_ATTR_4F_W")
     def attribute_w(self, word: int, i: int) -> None:
-        """w."""
+        """Set w."""
         self._attribute(i, 3, (word,), True)
 
     @action("EDGEFLAG")
@@ -203,7 +203,7 @@ class Engine3D(DrawState3D):
 
     @action("CLEAR_BUFFERS")
     def clear(self, word: Word, index: int) -> None:
-        """Fill a layer of a target, of depth, of stencil."""
+        """Clear a layer of a target, of depth, of stencil."""
         if not conditions.holds(self):
             return
         i, layer = word.RT, word.LAYER
@@ -245,7 +245,7 @@ class Engine3D(DrawState3D):
     # --- drawing ------------------------------------------------------------------------------------------------------
     @action("VERTEX_BEGIN_GL")
     def begin(self, word: Word, index: int) -> None:
-        """Begin a draw; its vertices follow."""
+        """Begin a draw, whose vertices follow."""
         self._narrow = None
         kind = word.PRIMITIVE
         self._instance = self._instance + 1 if word.INSTANCE_NEXT else self._instance if word.INSTANCE_CONT else 0
@@ -258,7 +258,7 @@ class Engine3D(DrawState3D):
 
     @action("VERTEX_BUFFER_COUNT")
     def vertices(self, count: int, index: int) -> None:
-        """Vertices one after another, from VERTEX_BUFFER_FIRST on."""
+        """Add consecutive vertices from VERTEX_BUFFER_FIRST on."""
         if self._batch is None or not self._room(count):
             return
         first = self.get("VERTEX_BUFFER_FIRST")
@@ -285,7 +285,7 @@ class Engine3D(DrawState3D):
         self._narrow = (word.OFFSET, word.COUNT, 0) if word else None
 
     def _narrow_indices(self, numbers: Array) -> None:
-        """Add indices that are several in a word; a set-up selects those that are meant."""
+        """Add indices that are packed in words; a set-up method selects those that count."""
         if self._narrow is None:
             self._indices(numbers)
             return
@@ -297,33 +297,33 @@ class Engine3D(DrawState3D):
 
     @action("VB_ELEMENT_U16_SETUP")
     def setup_16(self, word: Word, index: int) -> None:
-        """Select which of the following 16-bit indices are meant."""
+        """Select which of the following 16-bit indices count."""
         self._narrow_setup(word)
 
     @action("VB_ELEMENT_U16", bulk=True)
     def indices_16(self, words: Array) -> None:
-        """Two indices in a word."""
+        """Add two indices from each word."""
         self._narrow_indices(np.ascontiguousarray(words).view(np.uint16).astype(np.int64))
 
     @action("VB_ELEMENT_U8_SETUP")
     def setup_8(self, word: Word, index: int) -> None:
-        """Select which of the following 8-bit indices are meant."""
+        """Select which of the following 8-bit indices count."""
         self._narrow_setup(word)
 
     @action("VB_ELEMENT_U8", bulk=True)
     def indices_8(self, words: Array) -> None:
-        """Four indices in a word."""
+        """Add four indices from each word."""
         self._narrow_indices(np.ascontiguousarray(words).view(np.uint8).astype(np.int64))
 
     @action("VERTEX_DATA", bulk=True)
     def inline_vertices(self, words: Array) -> None:
-        """Words of vertices."""
+        """Add words of vertices."""
         if self._batch is not None and self._room(len(words)):
             self._batch.add_words(words)
 
     @action("DRAW_TFB_BYTES")
     def vertices_of_stream(self, count: int, index: int) -> None:
-        """As many vertices as stream output has written."""
+        """Add as many vertices as stream output has written."""
         stride = self.get("DRAW_TFB_STRIDE")
         vertices = max(0, count - self.get("DRAW_TFB_BASE")) // stride if stride else 0
         if self._batch is not None and vertices and self._room(vertices):
@@ -346,7 +346,7 @@ class Engine3D(DrawState3D):
 
     @action("VERTEX_BEGIN_D3D", "VERTEX_END_D3D", "CLIPID_FILL", "VTX_ATTR_DEFINE")
     def not_there(self, word: Word, index: int) -> None:
-        """Methods that are known and not modelled."""
+        """Count methods that are known but not modelled."""
         self.report.missing("drawing by the D3D methods, clip identifiers or attributes of other types")
 
 

@@ -18,14 +18,14 @@ from isakit.hosts.drm.surface import BLOCK_BYTES, BLOCK_ROWS, Surface
 LARGEST = 8192
 KEPT = 16
 LARGEST_KEPT = 1 << 24
-"""Targets whose memory is kept from one draw to the next, and the bytes of the largest one."""
+"""Number of targets whose memory is kept between draws, and size of the largest one in bytes."""
 FEW_PIXELS = 1 << 19
-"""Most pixels of a target that is loaded whole once draws are in more than one place."""
+"""Pixels up to which a target is loaded whole once draws are in more than one place."""
 
 
 @dataclass(frozen=True)
 class ColorImage:
-    """A colour target: where layer 0 is and how further layers are reached."""
+    """A colour target: the address of layer 0 and the distance of further layers."""
 
     surface: Surface
     form: ColorFormat
@@ -66,7 +66,7 @@ DEPTH_FORMATS: dict[int, tuple[DepthFormat, int]] = {
 
 
 def color_image(engine: Engine, i: int) -> ColorImage | None:
-    """Render target `i`, or None where nothing is bound. Raises NotModelled for its format, or if it is empty."""
+    """Return render target `i`, None if none is bound. Raises NotModelled for its format, or if it is empty."""
     address = engine.address("RT_ADDRESS", i)
     code = engine.get("RT_FORMAT", i)
     if not address or not code:
@@ -114,7 +114,7 @@ def _not_empty(width: int, height: int) -> None:
 
 
 class OpenImage:
-    """A layer of a target that is being drawn to: `raw`, its rows, of which `load` brings what is drawn to.
+    """A layer of a target that is being drawn to: `raw` has its rows, of which `load` fetches the drawn parts.
 
     Rectangles are (x0, y0, x1, y1) in pixels of `nbytes` bytes, the last ones exclusive.
     """
@@ -129,7 +129,7 @@ class OpenImage:
         self._view = self.raw
 
     def begin(self) -> None:
-        """Begin a draw: what is loaded counts if the card's memory has it still. Raises GpuFault."""
+        """Begin a draw: loaded parts stay valid if the card's memory still has the same content. Raises GpuFault."""
         if self._deferred:
             return  # nobody has looked at the card's memory since the draw before
         self._view, self._drawn = self.surface.view(), None
@@ -138,17 +138,17 @@ class OpenImage:
         self._mark = self.surface.memory.now
 
     def end(self) -> None:
-        """End a draw. What was not stored counts as not loaded."""
+        """End a draw. Parts that were not stored count as not loaded."""
         if self._drawn is not None and not self._deferred:
             self._loaded = None
 
     def _changed(self) -> bool:
-        """Return whether something else has written the image since it was last known what the card's memory has."""
+        """Return whether anything else has written the image since its state in the card's memory was last known."""
         s = self.surface
         return not s.memory.unchanged(self._mark, s.address, s.span)
 
     def load(self, box: Bounds | None = None) -> None:
-        """Bring a rectangle, or everything, up to date with the card's memory, unless that has been done.
+        """Load a rectangle, or everything, from the card's memory, unless it is loaded already.
 
         `store` will write it back.
         """
@@ -170,7 +170,7 @@ class OpenImage:
         self._drawn = box if self._drawn is None else _around(self._drawn, box)
 
     def overwrite(self, box: Bounds) -> None:
-        """Begin to write every bit of a rectangle: `load`, unless what the card's memory has of it does not matter."""
+        """Prepare to write every bit of a rectangle: `load` it unless it fills the image and its blocks."""
         whole = box == (0, 0, self.width, self.height)
         if whole and self.raw.shape == (self.height, self.width * self.nbytes):  # blocks have no other bytes
             self._loaded = self._drawn = box
@@ -178,7 +178,7 @@ class OpenImage:
             self.load(box)
 
     def store(self) -> None:
-        """Write back to the card's memory: a large image at once, others when somebody looks at their bytes."""
+        """Write back to the card's memory: a large image at once, others when their bytes are read."""
         s = self.surface
         if self.raw.nbytes > LARGEST_KEPT:
             self._write_now()
@@ -187,12 +187,12 @@ class OpenImage:
             self._deferred = s.memory.defer(s.address, s.span, self._write_back)
 
     def _write_now(self) -> None:
-        """Write back at once, after what other targets of this draw have in the same memory."""
+        """Write back at once, after other targets of this draw in the same memory."""
         self.surface.memory.settle(self.surface.address, self.surface.span)
         self._write_back()
 
     def _write_back(self) -> None:
-        """Write what draws have loaded back to the card's memory."""
+        """Write the loaded parts back to the card's memory."""
         self._deferred = False
         if self._drawn is not None:
             self._encode(self._drawn)
@@ -205,7 +205,7 @@ class OpenImage:
             self._mark = self.surface.memory.now
 
     def _parts(self, box: Bounds) -> tuple[Array, Array]:
-        """Return the bytes around a rectangle, here and in the card's memory, in whole blocks where there are some."""
+        """Return the bytes of a rectangle, here and in the card's memory, in whole blocks if it has any."""
         s, (x0, y0, x1, y1) = self.surface, box
         first, last = x0 * self.nbytes, x1 * self.nbytes
         if s.pitch:
@@ -216,10 +216,10 @@ class OpenImage:
         return mine[down, :, across], self._view[down, :, across]
 
     def _decode(self, box: Bounds) -> None:
-        """Make of the bytes of a rectangle what is drawn to."""
+        """Decode the bytes of a rectangle into the pixels that are drawn to."""
 
     def _encode(self, box: Bounds) -> None:
-        """Put what has been drawn into the bytes of a rectangle."""
+        """Encode the drawn pixels of a rectangle into bytes."""
 
 
 def _around(a: Bounds, b: Bounds) -> Bounds:
@@ -227,7 +227,7 @@ def _around(a: Bounds, b: Bounds) -> Bounds:
 
 
 class OpenColor(OpenImage):
-    """A layer of a colour target; `target` is what is drawn to."""
+    """A layer of a colour target; `target` is the render target."""
 
     def __init__(self, image: ColorImage, layer: int) -> None:
         form, surface = image.form, image.layer(layer)
@@ -251,7 +251,10 @@ class OpenColor(OpenImage):
 
 
 class OpenDepth(OpenImage):
-    """A layer of the depth target; `buffer` is what is drawn to, `padded`: pixels have bytes of neither."""
+    """A layer of the depth target; `buffer` is the depth buffer.
+
+    `padded`: pixels have bytes of neither depth nor stencil.
+    """
 
     def __init__(self, image: DepthImage, layer: int) -> None:
         form, n = DEPTH_FORMATS[image.code]
@@ -270,7 +273,7 @@ class OpenDepth(OpenImage):
 
 
 class OpenImages:
-    """Targets that are drawn to again and again: their memory here is kept, with what the card has, too."""
+    """Targets that are drawn to repeatedly: their memory here is kept, together with its state in the card's memory."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[ColorImage | DepthImage, int], OpenImage] = OrderedDict()
@@ -290,7 +293,7 @@ class OpenImages:
         return opened
 
     def keep(self, image: ColorImage | DepthImage, layer: int, opened: OpenImage) -> None:
-        """Keep the memory of a target for the next draw, and what is in it as long as the card has the same."""
+        """Keep the memory of a target for the next draw, and its content as long as the card has the same."""
         opened.end()
         if opened.raw.nbytes <= LARGEST_KEPT:
             self._kept[image, layer] = opened

@@ -1,4 +1,4 @@
-"""Textures as programs see them: TIC and TSC entries in the card's memory, and the images they point to.
+"""Textures of programs: TIC and TSC entries in the card's memory, and the images they point to.
 
 Source: [graphics] 1.1, 1.2; the layout of levels [nv50] "Memory".
 """
@@ -23,7 +23,7 @@ from isakit.texture.texture import AXES, LAYERED, TARGETS, Texture
 
 _SECOND_VERSION = 1 << 31
 KEPT_BYTES = 1 << 26
-"""Bytes of the card's memory whose textures are kept decoded, in up to eight times as much memory of ours."""
+"""Bytes of the card's memory whose textures are kept decoded, in up to eight times as much host memory."""
 
 
 @lru_cache(maxsize=256)
@@ -33,9 +33,9 @@ def sampler(words: tuple[int, ...]) -> Sampler:
 
 
 def level_blocks(rows: int, depth: int, volume: bool) -> tuple[int, int]:
-    """Return (block_y, block_z) of a level with so many rows: the smallest block that holds it, within limits.
+    """Return (block_y, block_z) of a level with `rows` rows: the smallest block that contains it, within limits.
 
-    Source: what the driver's set-up of its levels does ([nv50] "Memory": mip levels shrink their block).
+    Source: the driver's set-up of its levels ([nv50] "Memory": mip levels shrink their block).
     """
     y = 0
     high = 2 * rows
@@ -67,7 +67,7 @@ class ImagePlan:
     stride: int = 0
 
     def read(self, memory: VideoMemory) -> bytes:
-        """Return the bytes, level after level. Raises GpuFault."""
+        """Return the bytes, by level. Raises GpuFault."""
         if not self.levels:
             return memory.view(self.address, self.span, "texture").tobytes()
         parts: list[Array] = []
@@ -82,7 +82,7 @@ class ImagePlan:
 
 @dataclass
 class KeptTexture:
-    """A decoded texture: what its `span` held at `mark`, None where that is not in one memory object."""
+    """A decoded texture: the content of its `span` at `mark`, None if that is not in one memory object."""
 
     plan: ImagePlan
     content: Array | None
@@ -93,8 +93,8 @@ class KeptTexture:
 class Images:
     """Textures by their TIC words; one is decoded again when its bytes have changed.
 
-    `short_headers`: whether the chip knows the first version of TIC entries only, as G80 does: their last word is a
-    colour key and says nothing about levels. Drivers set the bit of the second version there, too. Source: [graphics]
+    `short_headers`: whether the chip only supports the first version of TIC entries, as G80 does: their last word is a
+    colour key and does not describe levels. Drivers set the bit of the second version there, too. Source: [graphics]
     1.1.
     """
 
@@ -129,7 +129,7 @@ class Images:
         return made.texture
 
     def bound(self, tic: tuple[int, ...], tsc: tuple[int, ...], report: Report) -> tuple[Texture, Sampler]:
-        """Return the texture and sampler of two entries; what is not modelled of them is counted.
+        """Return the texture and sampler of two entries; unsupported features of them are counted.
 
         Raises GpuFault, NotModelled.
         """
@@ -138,15 +138,15 @@ class Images:
         return self.texture(tic), sampler(tsc)
 
     def _header(self, words: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the words of a TIC as the chip understands them."""
+        """Return the words of a TIC entry as the chip interprets them."""
         return (*words[:4], words[4] & ~_SECOND_VERSION, *words[5:7], 0) if self.short_headers else words
 
     def decoded(self) -> list[Texture]:
-        """Return the decoded textures that are kept."""
+        """Return the decoded textures in the cache."""
         return [k.texture for k in self._kept.values()]
 
     def _plan(self, words: tuple[int, ...]) -> ImagePlan:
-        """Return where the bytes of a texture are. Raises NotModelled."""
+        """Return the layout of a texture's bytes. Raises NotModelled."""
         v = unpack("tic", words)
         address = v["address_high"] << 32 | v["address_low"]
         if v["type"] >= len(TARGETS):

@@ -1,4 +1,4 @@
-"""Programs in the card's memory: where they begin is known, where they end follows from their branches."""
+"""Programs in the card's memory: their start is known, their end follows from their branches."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ ENDS = frozenset({"bra", "ret", "brk", "breakaddr_end"})
 
 
 def extent(units: Decoder, words: list[int], entry: int) -> int:
-    """Return words from the entry to the end of the last instruction that can be reached.
+    """Return the number of words from the entry to the end of the last reachable instruction.
 
-    `words` begin with the one at byte address `entry`. Raises MachineFault for code that runs out of them.
+    `words` begin with the one at byte address `entry`. Raises MachineFault for code that runs beyond them.
     """
     todo, seen, end = [entry], set[int](), entry
     while todo:
@@ -54,7 +54,7 @@ def extent(units: Decoder, words: list[int], entry: int) -> int:
 
 @dataclass
 class CachedProgram:
-    """A program that has been found: its words, which its address had at `mark`, and what a caller has made of them."""
+    """A program in the cache: its words in memory at `mark`, and the object made from them."""
 
     words: bytes
     texts: list[str]
@@ -70,7 +70,7 @@ class CachedProgram:
 
 
 class Programs:
-    """The programs of a card by place; a program is made again when its words have changed."""
+    """The programs of a card by address; a program is made again when its words have changed."""
 
     def __init__(self, memory: VideoMemory, chip: CardChip) -> None:
         self.memory, self.chip = memory, chip
@@ -79,7 +79,7 @@ class Programs:
     def find(self, kind: str, segment: int, start: int, key: Any) -> CachedProgram:
         """Return the program at `start` of a code segment.
 
-        `key` says what else that depends on which is made of it. Raises GpuFault and MachineFault.
+        `key` has everything else that the object made from it depends on. Raises GpuFault and MachineFault.
         """
         place = kind, segment, start, key
         known = self._known.get(place)
@@ -97,7 +97,7 @@ class Programs:
         return found
 
     def unchanged(self, known: CachedProgram) -> bool:
-        """Return whether the words of a program are still the same. Raises GpuFault."""
+        """Return whether the words of a program are unchanged. Raises GpuFault."""
         memory, count = self.memory, len(known.words)
         if not memory.unchanged(known.mark, known.address, count):
             if memory.view(known.address, count, "code").tobytes() != known.words:

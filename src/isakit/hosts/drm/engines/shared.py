@@ -10,16 +10,16 @@ from isakit.hosts.drm.memory import VideoMemory
 WHOLE = 0x10000
 """Bytes of a buffer whose size field is 0."""
 ALIGNED = 64
-"""Compiled code reads constants at addresses that are multiples of this."""
+"""Alignment that compiled code needs for constants, in bytes."""
 MOST_CONTENTS = 256
-"""Buffers whose content is kept."""
+"""Buffers whose content is cached."""
 
 
 K = TypeVar("K")
 
 
 def bind(table: dict[K, int], key: K, value: int | None) -> None:
-    """Give a number an entry, or none."""
+    """Set or remove an entry of a table."""
     if value is None:
         table.pop(key, None)
     else:
@@ -46,11 +46,11 @@ class ConstantBuffers:
         self._contents: dict[tuple[int, int], tuple[int, bytes]] = {}
 
     def define(self, number: int, address: int, size: int) -> None:
-        """Give a buffer its place."""
+        """Set the address and size of a buffer."""
         self.defined[number] = address, size or WHOLE
 
     def write(self, words: Array) -> None:
-        """Write words at the current place. Raises GpuFault."""
+        """Write words at the current position. Raises GpuFault."""
         number, offset = self.place
         if number in self.defined:
             address, size = self.defined[number]
@@ -68,7 +68,7 @@ class ConstantBuffers:
         return out
 
     def views(self, program: int) -> dict[int, Array] | None:
-        """Return c[] bank -> bytes where they are; None where some do not begin as compiled code wants it."""
+        """Return c[] bank -> view of its bytes; None if any is not aligned for compiled code."""
         out: dict[int, Array] = {}
         for (kind, bank), number in self.bound.items():
             if kind == program and number in self.defined:
@@ -80,7 +80,7 @@ class ConstantBuffers:
         return out
 
     def _content(self, address: int, size: int) -> bytes:
-        """Return the bytes of a buffer: the same object as before where they are the same."""
+        """Return the bytes of a buffer, the same object as before if they are unchanged."""
         mark, memory = self.memory.now, self.memory
         found = self._contents.get((address, size))
         if found is not None and memory.unchanged(found[0], address, size):

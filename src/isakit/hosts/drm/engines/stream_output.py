@@ -1,4 +1,7 @@
-"""Stream output: results of the last vertex stage written to memory. Source: rnndb STRMOUT; the driver's use of it."""
+"""Stream output: results of the last vertex stage written to memory.
+
+Source: rnndb STRMOUT; and the driver's use of it.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,9 @@ BUFFERS = 4
 class StreamOutput:
     """Writes primitives to the stream output buffers of a 3D engine.
 
-    STRMOUT_MAP has a byte for each slot of the result map: bit 7 says that the slot is written, the other bits which
-    word of the vertex it becomes. Interleaved, all words go to buffer 0; else the buffers take STRMOUT_NUM_ATTRIBS
-    words each, one buffer after another, and those of each buffer begin at a multiple of four.
+    STRMOUT_MAP has a byte for each slot of the result map: bit 7 is set if the slot is written, the other bits are its
+    word in the vertex. Interleaved, all words go to buffer 0; else the buffers take STRMOUT_NUM_ATTRIBS words each, one
+    buffer after another, and those of each buffer begin at a multiple of four.
     """
 
     def __init__(self, engine: State3D) -> None:
@@ -80,10 +83,10 @@ class StreamOutput:
 
 
 def _provoking_outermost(v: Vertices, which: Literal["first", "last"]) -> Array:
-    """Return the primitives with their provoking vertices `first` or `last`, so that what is read back looks the same.
+    """Return the primitives with the provoking vertex `first` or `last`, so that reading them back draws the same.
 
-    Triangles are turned, which keeps their winding: odd triangles of a strip whose first vertex provokes become 1, 3, 2
-    as in Direct3D 10.
+    Triangles are rotated, which keeps their winding: odd triangles of a strip whose first vertex provokes become 1, 3,
+    2 as in Direct3D 10.
     """
     corners = v.primitives
     if corners.shape[1] != 3:

@@ -18,7 +18,7 @@ FORMATS = {
     0x01: (32, 4), 0x02: (32, 3), 0x04: (32, 2), 0x12: (32, 1), 0x03: (16, 4), 0x05: (16, 3), 0x0F: (16, 2),
     0x1B: (16, 1), 0x0A: (8, 4), 0x13: (8, 3), 0x18: (8, 2), 0x1D: (8, 1), 0x30: (0, 4), 0x31: (0, 3),
 }  # fmt: skip
-"""Bits of a component and how many there are; 0 bits: packed in 32."""
+"""Bits of a component and number of components; 0 bits: packed in 32."""
 KINDS = {0x3F: "f", 0x12: "u", 0x09: "i", 0x2D: "u", 0x36: "i", 0x24: "u", 0x1B: "i"}
 NORMALIZED, SCALED = (0x12, 0x09), (0x2D, 0x36)
 ATTRIBUTES = 16
@@ -116,7 +116,7 @@ def from_memory(engine: Engine, memory: VideoMemory, form: AttributeFormat, coun
 
 
 class Inline:
-    """Vertices that come in the command stream: words of all attributes that are not constants, one after another."""
+    """Vertices in the command stream: words of all non-constant attributes, one vertex after another."""
 
     def __init__(self, engine: Engine) -> None:
         self.places: dict[int, int] = {}
@@ -141,7 +141,7 @@ class Inline:
 
 
 class Current:
-    """The attributes as VTX_ATTR methods set them: four words each."""
+    """The current attributes, set by VTX_ATTR methods: four words each."""
 
     def __init__(self) -> None:
         self.values: list[tuple[int, int, int, int]] = [(0, 0, 0, ONE)] * ATTRIBUTES

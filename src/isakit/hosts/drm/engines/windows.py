@@ -1,7 +1,7 @@
 """The memory behind the g[] spaces of kernels: buffers as they are, images in blocks as rows.
 
-A window that is not linear is addressed by a byte in the low 16 bits and a row in the high ones, as far as its limit
-says in the same way; its pitch is that of a row of blocks. Source: rnndb GLOBAL_MODE; the driver's images.
+A window that is not linear is addressed by a byte in the low 16 bits and a row in the high ones, and so is its limit;
+its pitch is that of a row of blocks. Source: rnndb GLOBAL_MODE; the driver's images.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from isakit.machine.tesla.address_spaces import LinearWindow, PitchWindow, Windo
 
 @dataclass
 class _Unpacked:
-    """An image as rows in memory of its own: where, and what they were before the launch."""
+    """An image unpacked as rows into separate memory: its location, and the rows before the launch."""
 
     surface: Surface
     rows: MemoryObject
@@ -29,7 +29,7 @@ class _Unpacked:
 
 @dataclass
 class Windows:
-    """The g[] spaces of one launch, by number; at the end of the context, what has changed is written back to images.
+    """The g[] spaces of one launch, by number; on exit from the context, changes are written back to images.
 
     Windows of the same image share its rows.
     """
@@ -41,9 +41,9 @@ class Windows:
     )
 
     def add(self, number: int, address: int, pitch: int, limit: int, mode: Word) -> None:
-        """Add window `number` from its registers; none if nothing is at the address.
+        """Add window `number` from its registers; none if there is no memory at the address.
 
-        Raises NotModelled for blocks that are not plain ones, GpuFault where there is no memory left for the rows.
+        Raises NotModelled for unusual blocks, GpuFault if there is no memory left for the rows.
         """
         room = self.memory.room(address)
         if not room:
@@ -75,11 +75,11 @@ class Windows:
         return _Unpacked(surface, rows, before)
 
     def __enter__(self) -> Windows:
-        """Return the windows, none of them open."""
+        """Return the windows; none is open yet."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Store what the launch has changed, and give the rows back."""
+        """Store the launch's changes, and free the rows."""
         for image in self._images.values():
             after = self.memory.view(image.rows.address, image.before.size).reshape(image.before.shape)
             changed = after != image.before

@@ -1,6 +1,6 @@
 """Methods of the 2D engine.
 
-Source: rnndb, as the reference lists it ([nv50] methods); names that begin with UNK are what is not known.
+Source: rnndb, as the reference lists it ([nv50] methods); names that begin with UNK are unknown methods.
 """
 
 from __future__ import annotations

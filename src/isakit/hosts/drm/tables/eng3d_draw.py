@@ -1,6 +1,6 @@
 """Methods of the 3D engine: drawing, rasterization and the interfaces of programs: from 0x1580 on.
 
-Source: rnndb g80_3d, as the reference lists it ([nv50] methods); names that begin with UNK are what is not known.
+Source: rnndb g80_3d, as the reference lists it ([nv50] methods); names that begin with UNK are unknown methods.
 """
 
 from __future__ import annotations

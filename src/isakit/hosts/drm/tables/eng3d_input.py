@@ -1,6 +1,6 @@
 """Methods of the 3D engine: vertices, viewports, clearing and programs: 0x0180 to 0x11ff.
 
-Source: rnndb g80_3d, as the reference lists it ([nv50] methods); names that begin with UNK are what is not known.
+Source: rnndb g80_3d, as the reference lists it ([nv50] methods); names that begin with UNK are unknown methods.
 """
 
 from __future__ import annotations

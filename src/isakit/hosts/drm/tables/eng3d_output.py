@@ -1,6 +1,6 @@
 """Methods of the 3D engine: targets, depth, stencil, blending and textures: 0x1200 to 0x157f.
 
-Source: rnndb g80_3d, as the reference lists it ([nv50] methods); names that begin with UNK are what is not known.
+Source: rnndb g80_3d, as the reference lists it ([nv50] methods); names that begin with UNK are unknown methods.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The language method tables are written in.
+"""The notation of method tables.
 
-A method is a 32-bit register of an engine at a byte offset; writing some of them does something. Arrays repeat at a
+A method is a 32-bit register of an engine at a byte offset; writing to some of them has an action. Arrays repeat at a
 stride, and bits of a word have names. Tables are checked when they are loaded.
 """
 
@@ -16,7 +16,7 @@ from isakit.hosts.drm.tables.reasons import IN_ORDER
 from isakit.lean import cached_property
 
 WORDS = 0x800
-"""Words of an engine's register space: offsets have 13 bits."""
+"""Number of words in an engine's register space: offsets have 13 bits."""
 
 Status = Literal["known", "unknown"]
 
@@ -41,18 +41,18 @@ class BitRange:
 
     @property
     def reader(self) -> Callable[[int], int]:
-        """A function that does what `of` does, quicker."""
+        """Return a function that does the same as `of`, faster."""
         low, mask = self.low, self.mask >> self.low
         return lambda word: word >> low & mask
 
     @property
     def mask(self) -> int:
-        """Its bits in the word."""
+        """Mask of its bits in the word."""
         return ((1 << self.high - self.low + 1) - 1) << self.low
 
 
 class Word(int):
-    """A word written to a method: its fields are attributes, by the names of the table."""
+    """A word written to a method; its fields are attributes, by the names of the table."""
 
     __slots__ = ()
     if TYPE_CHECKING:
@@ -67,11 +67,11 @@ class Method:
     """One method, or an array of them.
 
     Attributes: `offset` in bytes; `fields`; `count` and `stride` of arrays; `since`: the first variant that has it;
-    `values`: what numbers in the whole word mean; `initial`: the word in a new channel; `status`: whether its meaning
-    is known; `read`: whether it is state that something reads; `ignored`: why writing it, or those of its fields that
-    are marked, has no effect here; `neutral`: the word that asks for nothing; `width`: the number of its low bits that
-    count, where it has no fields. A method that is not read, not ignored and that no engine acts on is not modelled:
-    words other than the neutral one are counted.
+    `values`: meanings of numbers in the whole word; `initial`: the word in a new channel; `status`: whether its meaning
+    is known; `read`: whether it is state that is read; `ignored`: why writing it, or its marked fields, has no effect
+    here; `neutral`: the word without effect; `width`: the number of its significant low bits, if it has no fields. A
+    method that is not read, not ignored and that no engine acts on is not modelled: words other than the neutral one
+    are counted.
     """
 
     offset: int
@@ -89,7 +89,10 @@ class Method:
 
     @cached_property
     def word(self) -> Callable[[int], Word] | None:
-        """The function that makes a `Word` of what is written, with an attribute for each field; None if it is all."""
+        """The function that makes a `Word` from a written word, with an attribute for each field.
+
+        None if there are no fields.
+        """
         if self.fields:
             return type(self.name, (Word,), {"__slots__": (), **{f.name: property(f.reader) for f in self.fields}})
         mask = (1 << self.width) - 1
@@ -102,7 +105,7 @@ class Method:
 
     @property
     def status(self) -> Status:
-        """`unknown` for what reverse engineering has found without a meaning."""
+        """`unknown` for methods that reverse engineering has found without a meaning."""
         return "unknown" if "UNK" in self.name else "known"
 
     def label(self, index: int) -> str:
@@ -167,7 +170,7 @@ def _field(text: str) -> BitRange:
 
 
 state = partial(method, read=True)
-"""A row about state that something reads."""
+"""Return a row for state that is read."""
 
 COMMON = (
     method(0x0000, "OBJECT", ignored=IN_ORDER),
@@ -187,7 +190,7 @@ COMMON = (
 class MethodTable:
     """The methods of an engine.
 
-    Attributes: `name`, `doc`, `classes` of objects that speak it, `methods`.
+    Attributes: `name`, `doc`, `classes` of objects that have them, `methods`.
     """
 
     name: str
@@ -196,7 +199,7 @@ class MethodTable:
     methods: Sequence[Method]
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a table that contradicts itself."""
+        """Raise ValueError for an inconsistent table."""
         names: set[str] = set()
         for m in self.methods:
             last = m.offset + (m.count - 1) * m.stride
@@ -226,24 +229,24 @@ class MethodTable:
         return out
 
     def method_at(self, word: int) -> Method:
-        """Return the method at word `word`. Raises KeyError where there is none."""
+        """Return the method at word `word`. Raises KeyError if there is none."""
         found = self.by_word[word]
         if found is None:
             raise KeyError(f"{self.name} has no method at {4 * word:#06x}")
         return found[0]
 
     def label(self, word: int) -> str:
-        """Return name of the method at word `word`."""
+        """Return the name of the method at word `word`."""
         found = self.by_word[word]
         return f"{4 * word:#06x}" if found is None else found[0].label(found[1])
 
     def shown(self, word: int, value: int) -> str:
-        """Return name and value of a write."""
+        """Return the name and value of a write, as text."""
         found = self.by_word[word]
         return f"{self.label(word)} = " + (f"{value:#x}" if found is None else found[0].shown(value))
 
     def word(self, name: str, index: int = 0) -> int:
-        """Return the word of a method. Raises KeyError for a name that is not in the table."""
+        """Return the word index of a method. Raises KeyError for an unknown name."""
         m = self.by_name[name]
         return m.offset + index * m.stride >> 2
 

@@ -1,4 +1,4 @@
-"""Reasons, shared by many methods, why writing them has no effect on this card."""
+"""Reasons, shared by many methods, why writing to them has no effect on this card."""
 
 IN_ORDER = "everything is done in order"
 NO_OBJECTS = "memory is one space here: objects that restrict it have nothing to do"
