@@ -32,10 +32,16 @@ class ChannelStopped(IsakitError):
 def action(*names: str, bulk: bool = False) -> Callable[[F], F]:
     """Run the method when one of the named registers is written: f(self, word, index), or f(self, words) in bulk.
 
-    The fields of the word are its attributes.
+    The fields of the word are its attributes. The reference page of the method shows the first line of the docstring.
+    Raises DefinitionError for a function with other parameters or without a docstring.
     """
 
     def mark(function: F) -> F:
+        if len(inspect.signature(function).parameters) != 3 - bulk or not function.__doc__:
+            raise DefinitionError(
+                f"the action of {', '.join(names)} takes {'self, words' if bulk else 'self, word, index'}, and needs a "
+                "docstring for its page"
+            )
         function.__dict__["acts_on"] = names, bulk
         return function
 
@@ -135,6 +141,8 @@ class Engine:
                         hint = "; ".join(("", *did_you_mean(n, table.by_name)))
                         raise DefinitionError(f"{cls.__name__}.{name}: {table.name} has no method {n!r}{hint}")
                     first, step, kind = cls._places[n]
+                    if first in cls._actions:
+                        raise DefinitionError(f"{cls.__name__}.{name}: another action has {n!r} already")
                     for k in range(table.by_name[n].count):
                         cls._actions[first + k * step] = Action(member, k, acts[1], kind)
         every = ((w, _missing(table, w, w in cls._actions)) for w in range(WORDS))

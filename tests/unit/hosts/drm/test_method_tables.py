@@ -11,9 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from isakit.errors import DefinitionError
 from isakit.hosts.drm.card_settings import CardSettings
 from isakit.hosts.drm.chips import chip_named
-from isakit.hosts.drm.engine import Engine
+from isakit.hosts.drm.engine import Engine, action
 from isakit.hosts.drm.engines.compute import ComputeEngine
 from isakit.hosts.drm.engines.copy import CopyEngine
 from isakit.hosts.drm.engines.eng2d import Engine2D
@@ -22,6 +23,7 @@ from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.report import Report
 from isakit.hosts.drm.tables import ENG3D, TABLES
 from isakit.hosts.drm.tables.method import Method, MethodTable, method
+from isakit.registry import VARIANTS
 
 TURNED_OFF = frozenset(
     {
@@ -107,11 +109,46 @@ def test_a_write_to_nothing_is_shown_by_its_offset() -> None:
         (Method(0x100, "BITS", (method(0, "x", "F 33:0").fields)),),
         (method(0x100, "BITS", "F 3:0", width=8),),
         (method(0x100, "BITS", width=33),),
+        (method(0x100, "A", count=3), method(0x108, "B")),
+        (method(0x100, "BITS", "F 0:7"),),
+        (method(0x100, "NEUTRAL", "F 3:0=16"),),
+        (method(0x100, "OVERLAP", "F 7:0, G 11:4"),),
+        (method(0x100, "TWICE", "F 7:0, F 15:8"),),
     ],
 )
 def test_a_table_that_contradicts_itself_is_refused(methods: tuple[Method, ...]) -> None:
-    with pytest.raises(ValueError, match=r"does not fit|two methods|bits"):
+    says = (
+        r"t (TOO_FAR|ODD): .* does not fit|A: there are two|BITS: (bits|33|8)|B: another method is at 0x0108|"
+        r"NEUTRAL: .*neutral value|(OVERLAP|TWICE): two fields share"
+    )
+    with pytest.raises(DefinitionError, match=says):
         MethodTable("t", "", frozenset(), methods)
+
+
+@pytest.mark.parametrize("bits", ["F 15-8", "F", "F 7:0, 15:8 G", "F 7:0=x"])
+def test_a_field_that_is_misspelt_is_refused(bits: str) -> None:
+    with pytest.raises(DefinitionError, match="is not a field; fields are like `FORMAT 24:19`"):
+        method(0x100, "A", bits)
+
+
+def test_the_chips_that_have_a_method_first_are_known() -> None:
+    variants = {None, *VARIANTS["tesla"]}
+    assert [m.name for t in TABLES for m in t.methods if m.since not in variants] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("@action('VERTEX_END')\n    def f(self, word, index): 'Do.'", "no method 'VERTEX_END'; did you mean"),
+        ("@action('VERTEX_END_GL')\n    def f(self, word, index): 'Do.'", "another action has 'VERTEX_END_GL' already"),
+        ("@action('UNK1220')\n    def f(self, word): 'Do.'", "action of UNK1220 takes self, word, index"),
+        ("@action('UNK1220', bulk=True)\n    def f(self, word, index): 'Do.'", "takes self, words"),
+        ("@action('UNK1220')\n    def f(self, word, index): pass", "needs a docstring"),
+    ],
+)
+def test_an_action_that_could_not_run_is_refused(body: str, says: str) -> None:
+    with pytest.raises(DefinitionError, match=says):
+        exec(f"class Other(Engine3D):\n    {body}", {"Engine3D": Engine3D, "action": action})
 
 
 def test_fields_that_engines_read_are_those_of_the_tables() -> None:

@@ -6,12 +6,14 @@ stride, and bits of a word have names. Tables are checked when they are loaded.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from isakit.errors import DefinitionError
 from isakit.hosts.drm.tables.reasons import IN_ORDER
 from isakit.lean import cached_property
 
@@ -163,10 +165,12 @@ def method(
 
 
 def _field(text: str) -> BitRange:
-    label, place = text.rsplit(" ", 1)
-    place, _, neutral = place.partition("=")
-    high, _, low = place.removesuffix("~").partition(":")
-    return BitRange(label, int(high), int(low or high), int(neutral) if neutral else None, place.endswith("~"))
+    m = re.fullmatch(r"(\w+) (\d+)(?::(\d+))?(?:=(\d+)|(~))?", text)
+    if m is None:
+        raise DefinitionError(
+            f"{text!r} is not a field; fields are like `FORMAT 24:19`, `CONST 4`, `UNK1 7:4=0`, `INTR 20~`"
+        )
+    return BitRange(m[1], int(m[2]), int(m[3] or m[2]), int(m[4]) if m[4] else None, bool(m[5]))
 
 
 state = partial(method, read=True)
@@ -199,20 +203,31 @@ class MethodTable:
     methods: Sequence[Method]
 
     def __post_init__(self) -> None:
-        """Raise ValueError for an inconsistent table."""
+        """Raise DefinitionError for an inconsistent table."""
         names: set[str] = set()
+        taken: set[int] = set()
         for m in self.methods:
-            last = m.offset + (m.count - 1) * m.stride
-            if m.offset % 4 or m.stride % 4 or not 0 <= m.offset <= last < 4 * WORDS:
-                raise ValueError(f"{self.name} {m.name}: {m.offset:#x} to {last:#x} does not fit")
-            if m.name in names:
-                raise ValueError(f"{self.name} has two methods {m.name}")
+            places = {m.offset + k * m.stride for k in range(m.count)}
+            bits = [b for f in m.fields for b in range(f.low, f.high + 1)]
+            wrong = {
+                f"{m.offset:#x} to {max(places):#x} does not fit": m.offset < 0
+                or m.offset % 4
+                or m.stride % 4
+                or max(places) >= 4 * WORDS,
+                "there are two of this name": m.name in names,
+                f"another method is at {min(places & taken, default=0):#06x}": places & taken,
+                f"{m.width} bits beside fields or outside of a word": not 32 >= m.width > 0
+                or (m.width < 32 and m.fields),
+                "two fields share bits or a name": len(bits) > len(set(bits))
+                or len(m.fields) > len({f.name for f in m.fields}),
+                "bits of a field do not fit into a word, or its neutral value into its bits": not all(
+                    31 >= f.high >= f.low >= 0 and (f.neutral or 0) <= f.mask >> f.low for f in m.fields
+                ),
+            }
+            if any(wrong.values()):
+                raise DefinitionError(f"{self.name} {m.name}: {next(what for what, holds in wrong.items() if holds)}")
             names.add(m.name)
-            if not 32 >= m.width > 0 or (m.width < 32 and m.fields):
-                raise ValueError(f"{self.name} {m.name}: {m.width} bits beside fields or outside of a word")
-            for f in m.fields:
-                if not 31 >= f.high >= f.low >= 0:
-                    raise ValueError(f"{self.name} {m.name} {f.name}: bits {f.high}:{f.low} do not fit into a word")
+            taken |= places
 
     @cached_property
     def by_name(self) -> dict[str, Method]:
