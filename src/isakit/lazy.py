@@ -31,12 +31,14 @@ def lazy(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], 
     def get(name: str) -> Any:
         from importlib import import_module
 
-        if name in home:
-            value = getattr(import_module(home[name]), name)
-        elif name in modules:
-            value = import_module(modules[name])
-        else:
+        module = home.get(name) or modules.get(name)
+        if module is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        try:
+            value = import_module(module)
+        except AttributeError as e:  # `from` takes one for a name that is missing, and would import half a module again
+            raise ImportError(f"{module} cannot be imported: {e}") from e
+        value = getattr(value, name) if name in home else value
         setattr(sys.modules[package], name, value)
         return value
 

@@ -78,6 +78,18 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
         get("dumps")
 
 
+def test_a_module_that_cannot_be_imported_is_not_a_name_that_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`from` would try again, and complain of what half a module has left behind."""
+    (tmp_path / "half_made.py").write_text("import json\njson.lods\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    get, _ = lazy("isakit", {"half_made": "name"})
+    with pytest.raises(ImportError, match="half_made cannot be imported: module 'json' has no attribute 'lods'") as e:
+        get("name")
+    assert isinstance(e.value.__cause__, AttributeError)
+
+
 def test_late_names_are_listed() -> None:
     _, names = lazy("isakit", {"json": "loads", "json.decoder": ""})
     assert {"loads", "decoder", "errors"} <= set(names())
