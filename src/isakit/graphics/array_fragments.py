@@ -1,6 +1,7 @@
 """Fragments of a draw on arrays: their program in batches, then the output merger, sample by sample.
 
-What compiled code cannot do from end to end (`compiled_draw`) is done here; the program itself may be compiled.
+Draws that compiled code cannot execute from end to end (`compiled_draw`) are executed here; the program itself may be
+compiled.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ ONE = 0x3F80_0000
 
 @dataclass(frozen=True)
 class Shaded:
-    """Results of a program: the `lanes` of the draw that are still there, in order, and their values.
+    """Results of a program: the surviving `lanes` of the draw, in order, and their values.
 
     Attributes: `colors` of the targets, u32 [n, 4] each; `second`, the colour that blending may use; `depth` f32 and
     `mask` u32, if the program writes them.
@@ -42,9 +43,9 @@ class Shaded:
 
 @dataclass(frozen=True)
 class ArrayFragments:
-    """The fragments of a draw, and where they go.
+    """The fragments of a draw, and their targets.
 
-    Attributes: batches run in so many `threads`; `results`: registers that are looked at.
+    Attributes: `threads`: number of threads for batches; `results`: registers that are read.
     """
 
     engine: StageEngine
@@ -60,7 +61,7 @@ class ArrayFragments:
     choices: GraphicsChoices
 
     def shade(self, varyings: Fragments, stats: DrawStats) -> None:
-        """Run the program and merge what it leaves. Raises MachineFault."""
+        """Run the program and merge its results. Raises MachineFault."""
         m, samples = self.state.multisampling, self.quads.samples
         if m is not None and samples is not None and m.shading and m.enabled:
             self._for_samples(m, samples.reshape(-1, len(m.positions)), stats)
@@ -68,7 +69,7 @@ class ArrayFragments:
             self.merge(self._run(self.launch, varyings, self.quads.covered.ravel(), stats), varyings)
 
     def merge(self, s: Shaded, varyings: Fragments) -> None:
-        """Merge what a program has left that ran once for each pixel."""
+        """Merge the results of a program that ran once for each pixel."""
         m, samples = self.state.multisampling, self.quads.samples
         if m is None or samples is None:
             z = varyings.depth()[s.lanes] if s.depth is None else s.depth
@@ -98,7 +99,7 @@ class ArrayFragments:
 
     # --- the program --------------------------------------------------------------------------------------------------
     def _run(self, launch: Launch, varyings: Fragments, covered: Array, stats: DrawStats) -> Shaded:
-        """Run it in batches. Lanes that are not covered are helpers."""
+        """Run the program in batches. Lanes that are not covered are helpers."""
         count = len(covered)
 
         def batch(start: int) -> Shaded:
@@ -125,7 +126,7 @@ class ArrayFragments:
         return parts[0] if len(parts) == 1 else _joined(parts)
 
     def left_by(self, s: StageState, start: int = 0, instructions: int = 0) -> Shaded:
-        """Return what a batch has left whose first lane is lane `start` of the quads."""
+        """Return the results of a batch whose first lane is lane `start` of the quads."""
         shader, file, alive = self.shader, s.files["r"], np.flatnonzero(s.visible)
         targets, shares = self.merger.targets, self.quads.shares
         colors = [registers(file, c, alive) for c in shader.colors[: len(targets)]]
@@ -175,7 +176,7 @@ class ArrayFragments:
 
 
 def registers(file: Array, numbers: Sequence[int], lanes: Array) -> Array:
-    """Return registers of lanes as u32 [lanes, 4]; registers that are not allocated read 0."""
+    """Return registers of lanes as u32 [lanes, 4]; unallocated registers read 0."""
     out = np.zeros((len(lanes), 4), np.uint32)
     for k, n in enumerate(numbers):
         if n < len(file):
@@ -194,13 +195,13 @@ def _joined(parts: Sequence[Shaded]) -> Shaded:
 
 
 def _scaled(color: Array, shares: Array) -> Array:
-    """Scale the alpha of a colour u32 [n, 4] by the share of the pixel that a smooth primitive covers."""
+    """Scale the alpha of a colour u32 [n, 4] by the coverage of a smooth primitive."""
     alpha = np.ascontiguousarray(color[:, 3]).view(np.float32) * shares
     return np.concatenate((color[:, :3], alpha.view(np.uint32)[:, None]), axis=1)
 
 
 def _alpha_mask(color: Array, samples: int) -> Array:
-    """Return the samples that alpha covers, bool [n, samples]: as many as its share, the first ones (inferred)."""
+    """Return the samples covered by alpha, bool [n, samples]: a fraction equal to alpha, the first ones (inferred)."""
     alpha = np.clip(np.nan_to_num(np.ascontiguousarray(color).view(np.float32)[:, 3]), 0, 1)
     return np.arange(samples) < np.floor(alpha * samples + 0.5)[:, None]
 

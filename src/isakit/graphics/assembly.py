@@ -21,7 +21,7 @@ ONE = 0x3F80_0000
 """The bits of 1.0."""
 _F32 = np.dtype(np.float32)
 MODES: tuple[Mode, ...] = get_args(Mode)
-"""In the order of the hardware's numbers."""
+"""Modes, in the order of the hardware's numbers."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Attribute:
             raise LaunchError(f"an attribute goes on after {self.divisor} instances")
 
     def words(self) -> tuple[Array, int]:
-        """Return u32 [rows, components], and what a missing fourth component reads; other missing ones read 0.
+        """Return u32 [rows, components], and the default of a missing fourth component; other missing ones read 0.
 
         Raises LaunchError for another shape.
         """
@@ -61,7 +61,7 @@ class Attribute:
 
 
 Input = tuple[int, int] | Literal["vertex_id", "instance_id"] | tuple[Literal["vertex_id"], int]
-"""Content of a word of a[]: (attribute, component), or a number of the machine with an addend."""
+"""Content of a word of a[]: (attribute, component), or an id with an addend."""
 
 
 def fetch(
@@ -103,7 +103,7 @@ def fetch(
 def _runs(inputs: tuple[Input, ...]) -> tuple[tuple[int, int | Literal["vertex_id", "instance_id"], int, int], ...]:
     """Return the words of a[] in runs of one attribute: (first word, attribute, first component, words).
 
-    `vertex_id` and `instance_id` stand in the place of an attribute, and are one word each.
+    `vertex_id` and `instance_id` take the place of an attribute, and are one word each.
     """
     out: list[tuple[int, int | Literal["vertex_id", "instance_id"], int, int]] = []
     for k, what in enumerate(inputs):
@@ -130,10 +130,10 @@ def packed_inputs(attributes: Sequence[Attribute], vertex_id: bool, instance_id:
 class Primitives:
     """Primitives as positions in the list of vertices.
 
-    Attributes: `corners` [n, 1, 2, 3, 4 or 6]: in drawing order, with adjacency where the mode has it; `provoking` [n];
+    Attributes: `corners` [n, 1, 2, 3, 4 or 6]: in drawing order, with adjacency if the mode has it; `provoking` [n];
     `edges` bool [n, 3]: which edges of a triangle (from corner k to the next) belong to the polygon it was cut from;
-    `restarts` bool [n]: a stipple pattern begins again; `numbers` [n]: PrimitiveID, the same for all triangles of a
-    quad or a polygon.
+    `restarts` bool [n]: the stipple pattern restarts; `numbers` [n]: PrimitiveID, the same for all triangles of a quad
+    or a polygon.
     """
 
     corners: Array

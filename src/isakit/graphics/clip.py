@@ -51,7 +51,7 @@ def distances(position: Array, values: Array, half_z: bool, depth_clamp: bool, w
 
 
 def clipped(t: Triangles, half_z: bool, depth_clamp: bool, words: Sequence[int] = ()) -> Triangles:
-    """Clip triangles between the planes, in order. With `depth_clamp` near and far are not looked at."""
+    """Clip triangles at the planes, in order. With `depth_clamp`, near and far are ignored."""
     distance = distances(t.position, t.values, half_z, depth_clamp, words)
     with np.errstate(invalid="ignore"):
         behind = ~np.asarray(distance >= 0)  # [triangle, corner, plane]
@@ -71,10 +71,10 @@ def clipped(t: Triangles, half_z: bool, depth_clamp: bool, words: Sequence[int] 
 
 
 def _cut(which: Array, position: Array, values: Array, distance: Array) -> tuple[Array, Array, Array]:
-    """Cut triangles at all planes: for each piece which one it is of, its positions and its values.
+    """Cut triangles at all planes: return the triangle of each piece, its positions and its values.
 
-    What is left of a triangle is a polygon, whose pieces are a fan. Corners [triangle, corner, numbers] have the
-    position, the distances and the values side by side; `count` of them are corners of the polygon, `most` at most.
+    The rest of a triangle is a polygon, whose pieces are a fan. Corners [triangle, corner, numbers] have the position,
+    the distances and the values side by side; `count` of them are corners of the polygon, `most` at most.
     """
     planes = distance.shape[2]
     corners: Array = np.concatenate([position, distance, values], axis=2)

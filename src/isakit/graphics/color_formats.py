@@ -1,7 +1,7 @@
 """Formats of render targets: from register bits to stored pixels and back.
 
 A stored pixel is one or more numbers of one type: the components in memory order, or one packed word. Source: rnndb
-g80_defs SURFACE_FORMAT ([nv50] "Formats"); values as [graphics] 2.6 and 3.8 have them.
+g80_defs SURFACE_FORMAT ([nv50] "Formats"); values as in [graphics] 2.6 and 3.8.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class ColorFormat:
 
     Attributes:
         name: like rgba8 or srgba8.
-        code: the number the hardware has for it.
-        kind: what the bits of a component mean.
+        code: the hardware's number for it.
+        kind: the interpretation of a component's bits.
         dtype: of the stored numbers; `stored` of them make a pixel.
-        order: for each stored component its place in R, G, B, A, packed ones from the low bits on; `x` is unused.
+        order: for each stored component its position in R, G, B, A, packed ones from the low bits on; `x` is unused.
         bits: widths of the components of a packed word, empty for formats that are not packed.
         srgb: R, G and B are encoded.
     """
@@ -43,12 +43,12 @@ class ColorFormat:
 
     @property
     def stored(self) -> int:
-        """Stored numbers of a pixel."""
+        """Number of stored numbers of a pixel."""
         return 1 if self.bits else len(self.order)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of a pixel."""
+        """Size of a pixel in bytes."""
         return np.dtype(self.dtype).itemsize * self.stored
 
     @property
@@ -63,14 +63,14 @@ class ColorFormat:
 
     # --- storing ------------------------------------------------------------------------------------------------------
     def encoded(self, bits: Array, store: str = "even") -> Array:
-        """Register bits u32 [n, 4] as stored numbers [n, stored]. `store`: rounding of ties, `even` or `up`."""
+        """Return register bits u32 [n, 4] as stored numbers [n, stored]. `store`: rounding of ties, `even` or `up`."""
         bits = np.ascontiguousarray(bits)
         return np.stack(self.stored_of(list(bits.T), store), axis=1)
 
     def stored_of(self, bits: Sequence[Array], store: str = "even") -> list[Array]:
         """Pack register bits u32 of R, G, B and A into the stored numbers of pixels, one array for each.
 
-        This is the text that compiled code is traced from.
+        Compiled code is traced from it.
         """
         if self.integer:
             return self._joined([self._integer(bits, place, width) for place, width in self._places()])
@@ -142,7 +142,7 @@ class ColorFormat:
         return np.stack(parts, axis=1).reshape(*stored.shape[:-1], 4)
 
     def bits_of(self, stored: Sequence[Array]) -> list[Array]:
-        """Register bits u32 of R, G, B and A from the stored numbers: what `stored_of` is from the other side."""
+        """Return register bits u32 of R, G, B and A from the stored numbers: the inverse of `stored_of`."""
         one = np.uint32(1) if self.integer else np.uint32(0x3F80_0000)
         out: list[Array] = [np.full(len(stored[0]), one if k == 3 else 0, np.uint32) for k in range(4)]
         for place, width, value in self._parts(stored):
@@ -159,7 +159,7 @@ class ColorFormat:
         return out
 
     def _fraction(self, value: Array, width: int) -> Array:
-        """Return a stored component of so many bits as f32."""
+        """Return a stored component of `width` bits as f32."""
         if self.kind == "float":
             return _from_small(value, width) if self.bits else value.astype(np.float32)
         if self.kind == "unorm":

@@ -1,7 +1,7 @@
-"""The loop over the batches of a stage, compiled: records of warps are made ready, run and checked, in one call.
+"""The loop over the batches of a stage, compiled: records of warps are prepared, run and checked, in one call.
 
-Fragments have functions before and after their program: inputs, and the output merger. There is one such loop; what it
-calls and where records lie is in its job.
+Fragments have functions before and after their program: inputs, and the output merger. There is one such loop; the
+functions it calls and the addresses of records are in its job.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ NUMBERS = (
 _OF_GROUPS = I64, (PTR, I64, I64, I64)
 """Result and parameters of a function over groups of lanes, see `compiled_quads.Run`."""
 COUNTS = ("threads", "issued", "merged", "finished")
-"""Slots that a run leaves: instructions of threads and of warps, what the merger counts, lanes that have finished."""
+"""Slots with the results of a run: instructions of threads and of warps, the merger's counts, lanes that have
+finished."""
 
 
 class BatchJob(JobSlots):
     """The record of a run.
 
-    `lanes` run, `batch` of them together, a multiple of 32; `covered`: a byte for each, 0 for helpers, or 0 where there
-    are none. `context` and `enter`: how warps run. `states`, `state_bytes`: their records; `headers`, `header_row`,
-    `header_bytes`: what these begin with, and how far that is from the next one's; `register_bytes` that are cleared.
-    `outputs`, `output_row`, `output_rows`: o[], of which so many rows are cleared. `inputs` and `merger` with their
-    jobs: functions before and after a batch, or 0.
+    `lanes`: their number; `batch`: lanes of a batch, a multiple of 32; `covered`: a byte for each, 0 for helpers, or 0
+    if there are none. `context` and `enter`: how warps run. `states`, `state_bytes`: their records; `headers`,
+    `header_row`, `header_bytes`: their initial content, the distance between headers, and its size; `register_bytes` to
+    clear. `outputs`, `output_row`, `output_rows`: o[], and the number of rows to clear. `inputs` and `merger` with
+    their jobs: functions before and after a batch, or 0.
     """
 
     def counts(self) -> tuple[int, int, int, int]:
@@ -110,7 +111,7 @@ class _Batches(QuadFunction):
 
     @staticmethod
     def _make_ready(b: Builder, p: dict[str, Ref], n: dict[str, Ref], w: Ref, start: Ref, count: Ref) -> None:
-        """Write the record of warp `w` of a batch of `count` lanes from `start` on."""
+        """Emit the initialisation of the record of warp `w` of a batch of `count` lanes from `start` on."""
         state = b.offset(p["states"], b.mul(w, n["state_bytes"]))
         b.copy_bytes(state, b.offset(p["headers"], b.mul(w, n["header_row"])), n["header_bytes"])
         b.clear_bytes(b.offset(state, state_layout.REGISTERS), n["register_bytes"])
@@ -144,7 +145,7 @@ def _repeated(b: Builder, variable: Ref, count: Ref, name: str) -> Generator[Ref
 def batches_function(target: Host) -> CompiledFunction:
     """Return the loop over batches, whose job is a `BatchJob`; it returns how many lanes have finished.
 
-    Where that is not all of them, the batch after those has been run in part, and nothing of it was merged.
+    If that is not all of them, the next batch has been run in part, and nothing of it was merged.
     """
     found = function_of("batches", _Batches, target, None)
     assert found is not None

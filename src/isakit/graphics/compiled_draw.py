@@ -1,7 +1,7 @@
 """Fragments of a draw on compiled code from end to end: inputs, program and output merger, batch by batch.
 
-Batches go to threads; what they leave is merged in drawing order. A batch that compiled code cannot finish runs on the
-reference machine, and the array merger takes its fragments, in its turn.
+Batches go to threads; their results are merged in drawing order. A batch that compiled code cannot finish runs on the
+reference machine, and the array merger takes its fragments in its turn.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ Merged = Callable[[StageState, int, int], int]
 class DrawArguments:
     """Arguments of a draw and its targets.
 
-    Attributes: the launch of the fragment program with its `kernel`, what is known of its fragments (`corners`,
-    `quads`; `fragments` gives arrays of their inputs, made once), `state` and `depth_range` of the draw, the pixels it
-    may go to; `merge` does what the array code does; `whole` makes functions whatever the size of the draw.
+    Attributes: the launch of the fragment program with its `kernel`, its fragments (`corners`, `quads`; `fragments`
+    returns arrays of their inputs, cached), `state` and `depth_range` of the draw, the pixels it may write; `merge` is
+    the array code; `whole` compiles functions regardless of the size of the draw.
     """
 
     shader: FragmentShader
@@ -72,7 +72,7 @@ class DrawArguments:
 
 
 def draw(d: DrawArguments, engine: StageEngine, stats: DrawStats) -> bool:
-    """Run and merge all fragments; False where the array code must do it, and nothing has been done.
+    """Run and merge all fragments; return False if the array code must do it, and nothing has been done.
 
     `engine` can interrupt it, and has the watchdog. Raises MachineFault, BudgetExceeded.
     """
@@ -122,7 +122,7 @@ def merge_question(
 class _Functions:
     """The functions of a draw: `inputs` of the fragments, whose `words` are read; the output `merger`, and its key.
 
-    `sample_depth`: with several samples a pixel, the depth at one of them, where the merger looks at it.
+    `sample_depth`: with several samples per pixel, the depth at one of them, if the merger reads it.
     """
 
     inputs: CompiledFunction
@@ -133,7 +133,7 @@ class _Functions:
 
 
 def _functions(d: DrawArguments) -> _Functions | None:
-    """Return the functions of a draw; None where the array code does it."""
+    """Return the functions of a draw; None if the array code must execute it."""
     state, shader, kernel = d.state, d.shader, d.kernel
     quads, m = d.quads, state.multisampling
     if quads.shares is not None or shader.sample_mask is not None:
@@ -171,7 +171,7 @@ def _functions(d: DrawArguments) -> _Functions | None:
 
 
 class _Later:
-    """Inputs of a batch for instructions that the host executes: made when one asks."""
+    """Inputs of a batch for instructions that the host executes, computed on demand."""
 
     def __init__(self, work: _Work, start: int, stop: int) -> None:
         self._work, self._start, self._stop = work, start, stop
@@ -185,9 +185,9 @@ class _Later:
 
 
 def fragment_rows(words: Sequence[Word], depth: bool, lanes: int) -> tuple[Array, Array]:
-    """Return rows for inputs of so many fragments, and the table in which their programs find them.
+    """Return rows for the inputs of `lanes` fragments, and the table of their addresses for programs.
 
-    There is one for each word that is read, for the depth if that is, and one of zeros.
+    There is one for each word that is read, one for the depth if that is read, and one of zeros.
     """
     count = len(words) + depth
     rows = aligned(4 * (count + 1) * lanes).view(np.uint32).reshape(count + 1, lanes)
@@ -199,7 +199,7 @@ def fragment_rows(words: Sequence[Word], depth: bool, lanes: int) -> tuple[Array
 
 
 class _Batches:
-    """Objects that a thread uses for one batch after the other: launch, inputs, records of the two functions."""
+    """Objects that a thread reuses from batch to batch: launch, inputs, records of the two functions."""
 
     def __init__(self, work: _Work, room: int) -> None:
         d, f = work.drawing, work.functions
@@ -220,7 +220,7 @@ class _Batches:
         self.launch = StageLaunch(d.launch, d.kernel, like, no_memory(), room, table)
 
     def begin(self, work: _Work) -> None:
-        """Set what is the same for all batches of a draw."""
+        """Set the values common to all batches of a draw."""
         d, self.work = work.drawing, work
         self.launch.stopped_by(work.stop)
         for function, job in self.jobs:
@@ -255,7 +255,7 @@ class _Batches:
         return machine
 
     def merge(self, start: int, stop: int) -> None:
-        """Merge what the program left in the records."""
+        """Merge the program's results from the records."""
         groups, m = -(-(stop - start) // (4 * GROUP_QUADS)), self.work.drawing.state.multisampling
         if m is None:
             done = self.work.functions.merger.run(self.merger.address, 0, groups, start // 4)
@@ -266,7 +266,7 @@ class _Batches:
         self.work.count(threads, issued, visible, passed)
 
     def _merge_samples(self, m: Multisampling, start: int, groups: int) -> tuple[int, int]:
-        """Merge each sample of a batch where it is covered; returns how many lanes were visible and samples passed."""
+        """Merge each covered sample of a batch; return how many lanes were visible and how many samples passed."""
         merger, job = self.work.functions.merger, self.merger
         lanes = self.launch.states.column(state_layout.VISIBLE)
         visible, passed = lanes.copy(), 0
@@ -288,7 +288,7 @@ class _Batches:
 
 
 class _Work:
-    """The batches of a draw, and what has been done of it."""
+    """The batches of a draw, and its progress."""
 
     def __init__(self, d: DrawArguments, engine: StageEngine, functions: _Functions) -> None:
         self.engine, self.drawing, self.functions = engine, d, functions
@@ -309,7 +309,7 @@ class _Work:
             return self.drawing.fragments()
 
     def count(self, instructions: int, issued: int, visible: int, passed: int) -> None:
-        """Count something that has been done, in the turn of a batch. Raises BudgetExceeded."""
+        """Add to the counts of the draw, in the turn of a batch. Raises BudgetExceeded."""
         self.engine.count(self.drawing.launch, issued)
         self.instructions += instructions
         self.visible += visible
@@ -349,7 +349,7 @@ class _Work:
 
     @contextmanager
     def _batches(self) -> Generator[_Batches]:
-        """Lend this thread's batches, kept for its next draw unless something goes wrong."""
+        """Lend this thread's batch objects, which are kept for its next draw unless an exception occurs."""
         d = self.drawing
         room = min(LANES // 32, 1 << max(0, len(d.quads) - 1 >> 3).bit_length())
         stage = stage_key(d.launch, d.kernel, Stage(0, varyings=_Later(self, 0, 0), choices=d.choices), room)
@@ -378,7 +378,7 @@ class _Work:
 
 @lru_cache(maxsize=4)
 def _pool(threads: int) -> ThreadPoolExecutor:
-    """Return the threads, which stay for the next draw. A batch waits only for batches that run already."""
+    """Return the thread pool, which is kept for the next draw. A batch only waits for batches that already run."""
     return ThreadPoolExecutor(threads, thread_name_prefix="isakit-fragments")
 
 

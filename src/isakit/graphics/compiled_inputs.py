@@ -26,7 +26,7 @@ _U32 = ("front", "number", "flat")
 class InputsKey:
     """Properties that are built into a function.
 
-    Attributes: the `inputs` of the fragments, which `words` are read, whether `depth` is wanted, facts about the
+    Attributes: the `inputs` of the fragments, the `words` that are read, whether `depth` is computed, facts about the
     primitives (`shape`), what positions read beside a pixel's number (`shown`), and whether the place inside a pixel is
     that of a sample, (`dx`, `dy`), in place of its centre.
     """
@@ -40,7 +40,7 @@ class InputsKey:
 
 
 def written(q: InputsKey) -> QuadFunction:
-    """Write the text of a function."""
+    """Write the code of a function."""
     f = QuadFunction()
     code, b = f.code, f.code.body
     dx, dy = (f.float("dx"), f.float("dy")) if q.sampled else (0.5, 0.5)

@@ -1,8 +1,8 @@
 """The output merger as machine code, traced from `merge_rules`.
 
-A function takes the fragments of a batch from the records of their warps: lanes that are still visible, and the
-registers that are their results. Quads go in drawing order; the four of a group together, unless two of them are at the
-same place.
+A function reads the fragments of a batch from the records of their warps: lanes that are still visible, and the
+registers with their results. Quads are merged in drawing order; the four of a group together, unless two of them are at
+the same position.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ StencilNames = tuple[str, str, str, str]
 class MergeKey:
     """Properties that are built into a function.
 
-    Attributes: `registers` of a lane that there are; `colors`, the registers with the colour of each target, and
-    `merges`, what is done with it (None for nothing); `second`, registers of the second colour; `depth_register`, with
-    a depth that the program wrote; `depth_format`, comparison and whether depth is written, None without tests; the
-    comparison of alpha; for each side comparison and operations of the stencil test; `sampled`: whether a run is for
-    one of several samples, which lies at (`at_x`, `at_y`) of a pixel's rectangle of `across` by `down`.
+    Attributes: number of `registers` of a lane; `colors`, the registers with the colour of each target, and `merges`,
+    how it is merged (None: not at all); `second`, registers of the second colour; `depth_register`, with a depth that
+    the program wrote; `depth_format`, comparison and whether depth is written, None without tests; the comparison of
+    alpha; for each side comparison and operations of the stencil test; `sampled`: whether a run is for one of several
+    samples, which lies at (`at_x`, `at_y`) of a pixel's rectangle of `across` by `down`.
     """
 
     registers: int
@@ -66,12 +66,12 @@ class MergeKey:
 
     @property
     def reads_depth(self) -> bool:
-        """Return whether the interpolated depth is looked at."""
+        """Return whether the interpolated depth is read."""
         return self.depth is not None and self.depth_register is None
 
 
 class _Merge:
-    """The text of one function."""
+    """The code of one function."""
 
     def __init__(self, q: MergeKey) -> None:
         self.q, self.f = q, QuadFunction()
@@ -142,7 +142,7 @@ class _Merge:
         b.store(b.add(before, wide), COUNT)
 
     def _register(self, state: Ref, n: int) -> TracedArray:
-        """Return a register of the lanes; those that are not allocated read 0."""
+        """Return a register of the lanes; unallocated ones read 0."""
         b, code = self.b, self.code
         if n >= self.q.registers:
             return code.constant(0, np.uint32)
@@ -150,7 +150,7 @@ class _Merge:
         return code.load(np.uint32, b.offset(state, at))
 
     def _depth(self) -> Any:
-        """Return depth as it is stored, or anything where it is not looked at."""
+        """Return depth as it is stored, or anything if it is not read."""
         q, code, b = self.q, self.code, self.b
         if q.depth is None or q.depth_format is None:
             return code.constant(0, np.int64)
@@ -163,7 +163,7 @@ class _Merge:
         return stored_depth(q.depth_format, np.clip(z, low, high))
 
     def _same_place(self, x4: Ref, y4: Ref) -> Ref:
-        """Return whether two of the four quads are at one place."""
+        """Return whether two of the four quads are at the same position."""
         b = self.b
         key = b.or_(b.shl(y4, 32), x4)
         found = [b.bitcast(b.eq(key, b.shuffle(key, order)), I4) for order in ((1, 2, 3, 0), (2, 3, 0, 1))]
@@ -218,7 +218,7 @@ class _Merge:
         return lanes
 
     def _side(self, k: int, names: tuple[str, str, str, str]) -> Any:
-        """Return a stencil side whose numbers are those of the job."""
+        """Return a stencil side whose numbers are slots of the job."""
         numbers = {n: self.f.number(f"{n}{k}").astype(np.int32) for n in _OF_A_SIDE}
         return SimpleNamespace(**dict(zip(("func", "fail", "depth_fail", "passed"), names, strict=True)), **numbers)
 
@@ -263,7 +263,7 @@ def merge_function(q: MergeKey, target: Host, pixels: int | None = None) -> Comp
 
 
 def fits(image: Array, nbytes: int, width: int, height: int) -> bool:
-    """Return whether the pixels of an image lie as the functions expect, and there are enough of them."""
+    """Return whether an image has the layout that the functions expect, and enough pixels."""
     inside = image.shape[0] >= height and image.shape[1] >= width
     whole = image.ndim < 3 or image.strides[2] == image.itemsize
     return inside and whole and image.strides[1] == nbytes and image.flags.writeable
@@ -288,7 +288,7 @@ def put_state(job: JobSlots, state: DrawState, targets: list[RenderTarget], dept
 
 
 def put_depth_range(job: JobSlots, depth_range: tuple[float, float]) -> None:
-    """Fill the slots of the ends that depth is clamped to."""
+    """Fill the slots of the depth range."""
     for name, end in zip(("low", "high"), sorted(depth_range), strict=True):
         job.set_slot(name, float(np.float32(end)))
 

@@ -34,7 +34,7 @@ class PlanesKey:
 
 
 def written(q: PlanesKey) -> QuadFunction:
-    """Write the text of the function, which fills three rows for each value."""
+    """Write the code of the function, which fills three rows for each value."""
     f = QuadFunction()
     code, dtype = f.code, np.float64 if q.cut else np.float32
     number: Numbers = code.scalar(code.body.mul(GROUP, LANES), np.int64) + np.arange(LANES)
@@ -69,7 +69,7 @@ class CompiledPlanes:
     """The planes of triangles: see `Corners.compiled`.
 
     Attributes: `vertices`; `planes`, a table of `PLANES`, in whole groups; output words that are `clamped`; `whole`:
-    code is made however few triangles there are.
+    code is compiled however few triangles there are.
     """
 
     vertices: Vertices
@@ -78,7 +78,7 @@ class CompiledPlanes:
     whole: bool
 
     def __call__(self, values: list[Column]) -> list[Array] | None:
-        """Return three rows for each value, see `Planes.of`; None where arrays have to make them."""
+        """Return three rows for each value, see `Planes.of`; None if array code must compute them."""
         v, room = self.vertices, self.planes.shape[1]
         made = planes_function(tuple(values), self.clamped, None if self.whole else LANES * len(v.primitives))
         if made is None:
@@ -97,7 +97,7 @@ class CompiledPlanes:
 def planes_function(
     values: tuple[Column, ...], clamped: tuple[int, ...], pixels: int | None, cut: bool = False
 ) -> CompiledFunction | None:
-    """Return the function for what is interpolated, with the output words that are clamped.
+    """Return the function for interpolated values, with the output words that are clamped.
 
     See `PlanesKey` and `function_of`.
     """

@@ -1,7 +1,7 @@
 """Loops over the pixels of quads as machine code: what `compiled_inputs` and `compiled_merge` have in common.
 
-A group is four quads, 16 lanes, as long as a vector of traced code. A function works on the groups of a batch: some of
-the quads of a draw, whose first lane is lane 0 of the batch. Numbers and addresses are in a record (`JobSlots`).
+A group is four quads, 16 lanes, as long as a vector of traced code. A function works on the groups of a batch: a range
+of quads of a draw, whose first lane is lane 0 of the batch. Numbers and addresses are in a record (`JobSlots`).
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ from isakit.object_cache import content_key
 
 GROUP_QUADS = LANES // 4
 JOB, GROUP, QUAD = pointer("%job"), Ref("%group", I64), Ref("%quad", I64)
-"""In the text of a group: the record, the number of the group, and that of its first quad."""
+"""In the code of a group: the record, the number of the group, and that of its first quad."""
 COUNT = pointer("%count_v")
 """The variable with the function's count, i64."""
 FIRST, LAST, BEGIN = (Ref(f"%{name}", I64) for name in ("first", "last", "begin"))
 Name = str | tuple[Any, ...]
-"""Of a slot."""
+"""Name of a slot."""
 Run = Callable[[int, int, int, int], int]
-"""(address of the job, first group, group after the last, first quad of the batch) -> what the function counts."""
+"""(address of the job, first group, group after the last, first quad of the batch) -> the function's count."""
 
 
 class JobSlots:
-    """A record of 8-byte slots, by name, at `address`. Arrays that were put into it live as long as it does."""
+    """A record of 8-byte slots, by name, at `address`. Arrays stored in it live as long as it does."""
 
     def __init__(self, slots: Sequence[Name]) -> None:
         self._at = {name: k for k, name in enumerate(slots)}
@@ -57,7 +57,7 @@ class JobSlots:
         self.address = self._numbers.ctypes.data
 
     def set_slot(self, name: Name, value: int | float | Array) -> None:
-        """Set a slot to a number, or to the address of an array; slots that the function does not have are left out."""
+        """Set a slot to a number, or to the address of an array; slots that the function does not have are skipped."""
         k = self._at.get(name)
         if k is None:
             return
@@ -82,10 +82,10 @@ class JobSlots:
 
 
 class QuadFunction:
-    """A function over the groups of a batch that is being written.
+    """A function over the groups of a batch, under construction.
 
-    What is the same for all groups is loaded once, by `slot`; `code` writes the text of a group, `head` what comes
-    before the first one.
+    Values common to all groups are loaded once, by `slot`; `code` emits the code of a group, `head` the code before the
+    first one.
     """
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class QuadFunction:
         return self.code.scalar(self.slot(name, I64), np.int64)
 
     def row(self, name: Name, element: IrType, number: int) -> Ref:
-        """Return the place of the group's first lane in a row of a table, whose rows have `room` elements."""
+        """Return the address of the group's first lane in a row of a table, whose rows have `room` elements."""
         b = self.code.body
         return b.element(element, self.slot(name), b.add(b.mul(self.slot("room", I64), number), b.mul(GROUP, LANES)))
 
@@ -124,14 +124,14 @@ class QuadFunction:
         return b.load(vector(GROUP_QUADS, I64), b.element(I64, self.slot(name), QUAD), 8)
 
     def lanes(self, four: Ref, added: Sequence[int] = (0, 0, 0, 0)) -> TracedArray:
-        """Return a number of quads for each of their lanes, i64, with something added in the lanes of a quad."""
+        """Return a number of quads for each of their lanes, i64, plus `added` for the lanes of a quad."""
         v = self.code.array(self.code.body.shuffle(four, [k // 4 for k in range(LANES)]), np.int64)
         return v if not any(added) else v + np.array([added[k % 4] for k in range(LANES)], np.int64)
 
     def text(self, name: str) -> str:
-        """Return `i64 @name(ptr job, i64 first, i64 last, i64 quads)`; the text of a group may go to block %next.
+        """Return `i64 @name(ptr job, i64 first, i64 last, i64 quads)`; the code of a group may branch to block %next.
 
-        It may count, in `COUNT`.
+        It may count in `COUNT`.
         """
         b, end = Builder(self.module, first=2_000_000), Builder(self.module, first=3_000_000)
         place = pointer("%group_v")
@@ -156,7 +156,7 @@ class QuadFunction:
         return self.whole(name, b.lines, self.code.body.lines, end.lines)
 
     def whole(self, name: str, *bodies: list[str]) -> str:
-        """Return the module with a function of those lines."""
+        """Return the module with a function consisting of the emitted lines."""
         given, attributes = [JOB, FIRST, LAST, BEGIN], "nounwind alignstack(64)"
         self.module.add(define(f"@{name}", I64, given, *bodies, attributes=attributes, noalias=True))
         return f"{self.module}{METADATA}"
@@ -170,7 +170,7 @@ class CompiledFunction:
         self.address, self.slots, self._keep = loaded.address("run"), tuple(slots), loaded
 
     def job(self) -> JobSlots:
-        """Make a record for it, all zero."""
+        """Return a zeroed record for the function."""
         return JobSlots(self.slots)
 
 
@@ -179,15 +179,15 @@ _made: dict[tuple[object, Host], CompiledFunction | None] = {}
 _pixels: dict[tuple[object, Host], int] = {}
 _lock = threading.Lock()
 MAKING = 1 << 17
-"""Pixels from which on it pays to make a function; one that is on disk is used at once."""
+"""Pixels from which on compiling a function pays; one that is on disk is used at once."""
 LEAST = 1 << 12
-"""Pixels that a draw counts for at least: array code takes about as long for fewer, some milliseconds. Making a
-function takes twenty to fifty."""
+"""Pixels that a draw counts for at least: array code takes about as long for fewer, some milliseconds. Compiling a
+function takes twenty to fifty milliseconds."""
 KIND = "pixels"
 
 
 def _in_child() -> None:
-    """Make the lock anew in a forked process: the thread that held it is not there."""
+    """Recreate the lock in a forked process, where the thread that held it does not exist."""
     global _lock
     _lock = threading.Lock()
 
@@ -204,10 +204,10 @@ def _sources() -> str:
 def function_of(
     question: object, write: Callable[[], QuadFunction], target: Host, pixels: int | None
 ) -> CompiledFunction | None:
-    """Return the function for a key (anything hashable whose `repr` tells all).
+    """Return the function for a key (anything hashable with a complete `repr`).
 
-    `write` makes its text, and raises NotImplementedError where that cannot be traced: then, and while a question has
-    come for too few pixels, it is None. `pixels`: of the draw; None makes it in any case.
+    `write` emits its code, and raises NotImplementedError if that cannot be traced: then, and until the key has been
+    requested for enough pixels, it returns None. `pixels`: of the draw; None compiles it in any case.
     """
     key = question, target
     found = _made.get(key)
@@ -237,7 +237,7 @@ def function_of(
 
 
 def _compile(write: Callable[[], QuadFunction], target: Host) -> bytes:
-    """Return names of slots in a line, then machine code; nothing after the line where there is none."""
+    """Return a line with the names of slots, then machine code; nothing after the line if there is none."""
     try:
         made = write()
         text = made.text("run")

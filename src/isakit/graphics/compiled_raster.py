@@ -1,7 +1,7 @@
 """Rasterization of triangles as machine code: a loop over the boxes around them, with the rule of `raster.covers`.
 
-Triangles go in order, the quads of each by rows, as `raster.quads_of` has them. The loop stops before a triangle whose
-quads might not fit into what is left of the output.
+Triangles are processed in order, the quads of each by rows, as in `raster.quads_of`. The loop stops before a triangle
+whose quads might not fit into the rest of the output.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from isakit.graphics.raster import SUBPIXEL, Bounds, Quads, Setup, covers, edges
 
 _EDGES = tuple(f"{what}{k}" for what in ("along_x", "along_y", "value") for k in range(3))
 COLUMNS = ("number", "x0", "y0", "x1", "y1", *_EDGES)
-"""The facts of a triangle that the loop reads: rows of a table of i64, triangles side by side."""
+"""The properties of a triangle that the loop reads: rows of a table of i64, triangles side by side."""
 _SEEN = pointer("%seen_v")
-"""Pixels of the quads' rows in which something was covered so far, i16."""
+"""Pixels of the quads' rows that were covered so far, i16."""
 AT_ONCE = 1 << 16
-"""Quads of an output, at least."""
+"""Smallest number of quads of an output."""
 
 
 class _Loop(QuadFunction):
-    """The text of the function: `first` and `last` are triangles, it returns the one before which it stopped."""
+    """The code of the function: `first` and `last` are triangles; it returns the triangle before which it stopped."""
 
     def text(self, name: str) -> str:
-        """Write the body for one group, which is a row of quads; see `QuadFunction`."""
+        """Write the code for one group, which is a row of quads; see `QuadFunction`."""
         code, b = self.code, self.code.body
         table, count, outs = self.slot("table"), self.slot("triangles", I64), [self.slot(n) for n in "xyp"]
         covered, room, used = self.slot("covered"), self.slot("room", I64), self.slot("used")
@@ -84,7 +84,7 @@ class _Loop(QuadFunction):
         return self.whole(name, begin.lines, b.lines)
 
     def _append(self, got: TracedArray, x: Ref, y: Ref, number: Ref, outs: list[Ref], covered: Ref, at_n: Ref) -> None:
-        """Put the quads of a group that have covered pixels after the others."""
+        """Append the quads of a group that have covered pixels."""
         b = self.code.body
         bits = b.bitcast(got.ref, I16)
         four = b.bitcast(b.zext(got.ref, vector(LANES, I8)), vector(GROUP_QUADS, I32))
@@ -117,7 +117,7 @@ def rasterize(
     target: Host | None = None,
     whole: bool = False,
 ) -> Quads:
-    """See `raster.rasterize`. `target`: what the code is for; `whole`: it is made however few pixels there are."""
+    """See `raster.rasterize`. `target`: the host to compile for; `whole`: compile it however few pixels there are."""
     e = edges_of(setup, chosen, fill, sample)
     x0, y0 = np.maximum(e.low[:, 0], bounds[0]), np.maximum(e.low[:, 1], bounds[1])
     x1, y1 = np.minimum(e.high[:, 0], bounds[2]), np.minimum(e.high[:, 1], bounds[3])
@@ -135,16 +135,16 @@ def rasterize(
 
 
 def looped(pixels: int | None, target: Host | None = None) -> Callable[[Array, int, int], Quads] | None:
-    """Return the loop over the triangles of a table, see `_looped`, None while it has not been made.
+    """Return the loop over the triangles of a table, see `_looped`, None while it is not compiled.
 
-    `pixels`: see `function_of`; `target`: what the code is for.
+    `pixels`: see `function_of`; `target`: the host to compile for.
     """
     made = quads_function(pixels, target)
     return None if made is None else partial(_looped, made)
 
 
 def quads_function(pixels: int | None, target: Host | None = None) -> CompiledFunction | None:
-    """Return the function that goes over triangles, see `_Loop`; `pixels`: see `function_of`."""
+    """Return the function over triangles, see `_Loop`; `pixels`: see `function_of`."""
     return function_of("quads of triangles", _Loop, target or host(), pixels)
 
 

@@ -1,8 +1,7 @@
 """Set-up of triangles as machine code, traced from the rules of `primitives`, `clip`, `raster` and `planes`.
 
-A group is 16 triangles, in the order of their primitives. Those that are not drawn have an empty box. A triangle that
-must be cut, or lies so far away that edge functions need more than 64 bits, is left to the array code, and all others
-of its draw with it.
+A group is 16 triangles, in the order of their primitives. Those that are not drawn have an empty box. If a triangle
+must be cut, or is so far away that its edge functions need more than 64 bits, the array code sets up the whole draw.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from isakit.graphics.vertices import Vertices
 
 _BOUNDS = ("low_x", "low_y", "high_x", "high_y")
 ROWS = (*COLUMNS, "quads")
-"""Rows of a table of i64: what the loop over pixels reads, and the quads of the box around a triangle."""
+"""Rows of a table of i64: the input of the loop over pixels, and the number of quads in the box around a triangle."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ def _store(f: QuadFunction, name: str, element: IrType, rows: list[Numbers]) -> 
 
 
 def _count(lanes: TracedArray, shift: int, f: QuadFunction) -> None:
-    """Add how many lanes there are, times a power of two, to what the function returns."""
+    """Add the number of lanes, times a power of two, to the function's result."""
     b = f.code.body
     bits = b.zext(b.intrinsic("ctpop", b.bitcast(lanes.ref, I16)), I64)
     b.store(b.add(b.load(I64, COUNT), b.shl(bits, shift)), COUNT)
@@ -144,7 +143,7 @@ def _count(lanes: TracedArray, shift: int, f: QuadFunction) -> None:
 
 @dataclass(frozen=True)
 class CompiledTriangles:
-    """See `primitives.Compiled`; `whole`: code is made however few triangles there are."""
+    """See `primitives.Compiled`; `whole`: compile code however few triangles there are."""
 
     whole: bool
 
@@ -155,7 +154,7 @@ class CompiledTriangles:
         return rasterize(setup, chosen, bounds, fill, sample, whole=self.whole)
 
     def set_up(self, v: Vertices, rasterizer: Rasterizer) -> Drawn | None:
-        """Return the triangles to draw; None where the array code has to find them."""
+        """Return the triangles to draw; None if the array code must find them."""
         state, choices, count = rasterizer.state, rasterizer.choices, len(v.primitives)
         if not count or not is_plain(state):
             return None
@@ -186,7 +185,7 @@ class CompiledTriangles:
 
 
 def is_plain(state: DrawState) -> bool:
-    """Return whether compiled code sets the triangles of a state up."""
+    """Return whether compiled code can set up the triangles of a state."""
     special = (state.multisampling, state.offset, state.polygon_stipple, state.clip_distances or None)
     return all(s is None for s in special) and state.polygon_mode == ("fill", "fill") and not state.smooth_polygons
 
@@ -194,7 +193,7 @@ def is_plain(state: DrawState) -> bool:
 def setup_function(
     state: DrawState, choices: GraphicsChoices, pixels: int | None, cut: bool = False
 ) -> CompiledFunction | None:
-    """Return the function for a state; see `SetupKey` and `function_of`. None also where everything is culled."""
+    """Return the function for a state; see `SetupKey` and `function_of`. None also if everything is culled."""
     if state.cull == "both":
         return None
     ways = state.half_z, state.depth_clamp, state.window_positions, state.front, state.cull
@@ -203,7 +202,7 @@ def setup_function(
 
 
 def put_view(job: JobSlots, view: Viewport, bounds: Bounds) -> None:
-    """Fill the slots of a job that say where a draw goes."""
+    """Fill the slots of a job for the viewport and bounds of a draw."""
     for axis, scale, translate in zip("xyz", view.scale, view.translate, strict=True):
         job.set_slot(f"scale{axis}", float(scale))
         job.set_slot(f"translate{axis}", float(translate))
@@ -224,7 +223,7 @@ def triangle_corners(v: Vertices, planes: Array, front: Array, state: DrawState,
 
 
 def values_of(words: Array, chosen: Sequence[int], places: Array, clamped: tuple[int, ...]) -> Array:
-    """Return what vertices [places] have in some output words, f64 [chosen, *places]."""
+    """Return output words of the vertices [places], f64 [chosen, *places]."""
     with np.errstate(invalid="ignore"):
         found = words[list(chosen)][:, places].view(np.float32).astype(np.float64)
     for k, word in enumerate(chosen):
@@ -234,7 +233,7 @@ def values_of(words: Array, chosen: Sequence[int], places: Array, clamped: tuple
 
 
 def flat_values(word: Array, provoking: Array, clamped: bool) -> Array:
-    """Return what provoking vertices have in an output word, u32."""
+    """Return an output word of the provoking vertices, u32."""
     found = word[provoking]
     if clamped:
         with np.errstate(invalid="ignore"):

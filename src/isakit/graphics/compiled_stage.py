@@ -1,8 +1,8 @@
 """Graphics stages on compiled code: a launch of their own kind, of one block whose lanes are items.
 
 a[], p[] and o[] stay in the memory of the stage's state, where compiled code reads and writes them. The inputs of
-fragments are evaluated before the program begins, a row for each one that it names. A thread keeps the launches it has
-used for the next draw with the same program.
+fragments are evaluated before the program begins, a row for each one that it names. A thread keeps its launches for the
+next draw with the same program.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ from isakit.machine.tesla.launch import Launch, Stats
 MOST_RECORDS = 1 << 26
 """Bytes of records that a thread keeps; most of them are room for divergence stacks, and never touched."""
 MOST_TABLES = 64
-"""Sets of textures for which a launch keeps its table."""
+"""Sets of textures for which a launch caches its table."""
 BRIEF = 1 << 17
-"""Instructions of warps that are over before somebody who interrupts them would notice."""
+"""Instructions of warps that end before a user who interrupts them would notice."""
 
 
 class _OfThread(threading.local):
@@ -54,8 +54,8 @@ _own = _OfThread()
 class StageLaunch(ServedWarps):
     """A program of a stage on compiled code, with the memory of its runs: constants, a[], p[], o[] and records.
 
-    It has room for `room` warps. `begin` says what the next run works on; the state is that of the run before until
-    then.
+    It has room for `room` warps. `begin` sets the items of the next run; until then the state is that of the previous
+    run.
     """
 
     state: StageState
@@ -64,7 +64,7 @@ class StageLaunch(ServedWarps):
         self, launch: Launch, kernel: CompiledKernel, stage: Stage, device: DeviceMemory, room: int,
         varyings: Array | None = None,
     ) -> None:  # fmt: skip
-        """Make a launch for stages like `stage`; `varyings`: see `_table`, made for each run if it is not given."""
+        """Make a launch for stages like `stage`; `varyings`: see `_table`, created for each run by default."""
         bound = Bound(launch, device)
         state = StageState(launch, stage.of_same_kind(32 * room))
         for k, (data, size) in bound.constants.items():
@@ -92,7 +92,7 @@ class StageLaunch(ServedWarps):
             self._textures = bound.textures(kernel)
 
     def begin(self, launch: Launch, stage: Stage) -> None:
-        """Set what the next run works on: the launch may differ from the one before in constants and textures."""
+        """Set the items of the next run; the launch may differ from the previous one in constants and textures."""
         bound, state, n = self.bound, self.state, stage.warps
         for k, data in launch.constants.items():
             if data is not self._shown[k]:
@@ -120,7 +120,7 @@ class StageLaunch(ServedWarps):
             self.context.set_slot("varyings", self._table())
 
     def _show_textures(self, launch: Launch) -> None:
-        """Let the code find the textures of a launch, as they are now."""
+        """Update the texture table to the present textures of a launch."""
         self.state.__dict__.pop("textures", None)
         units = (tuple((n, id(x)) for n, x in some.items()) for some in (launch.textures, launch.samplers))
         key = launch.texturing, launch.flags, *units
@@ -133,7 +133,7 @@ class StageLaunch(ServedWarps):
         self.context.set_slot("textures", table.addresses)
 
     def _table(self) -> Array:
-        """Return addresses of the rows of v[]; words that are not named share one of zeros."""
+        """Return addresses of the rows of v[]; words that are not named share a row of zeros."""
         table = np.full(4 * VARYING_WORDS, address_of(self._nothing), np.int64)
         varyings = self.state.stage.varyings
         everyone = Lanes.span(0, self.state.lane_count)
@@ -147,12 +147,12 @@ class StageLaunch(ServedWarps):
         return table
 
     def stopped_by(self, stop: Array) -> None:
-        """Let another flag stop the runs."""
+        """Replace the flag that stops the runs."""
         self.bound.stop = stop
         self.context.set_slot("stop", stop)
 
     def bound_by(self, watchdog: Watchdog | Budget) -> None:
-        """Execute no more than a watchdog allows. Programs without loops end by themselves."""
+        """Limit execution by a watchdog. Programs without loops end by themselves."""
         if self.kernel.known.has_loops:
             self.context.set_budget(watchdog.allowed(self.per_block, reference=False))
             self.context.set_slot("reserve", self.kernel.reserve)
@@ -173,7 +173,7 @@ class StageLaunch(ServedWarps):
         return StageRun(state, Stats(*self.instructions()), self.kernel.flow.outputs)
 
     def instructions(self) -> tuple[int, int]:
-        """Return the instructions that the run has executed: of threads, and of warps."""
+        """Return the numbers of instructions executed by the run: of threads, and of warps."""
         states = self.states
         return int(states.count(state_layout.THREADS).sum()), int(states.count(state_layout.ISSUED).sum())
 
@@ -183,14 +183,14 @@ class StageLaunch(ServedWarps):
 
 
 _HEADER = state_layout.CONDITIONS
-"""Bytes at the beginning of a record that are set for every run; those behind are, where a program reads them."""
+"""Bytes at the beginning of a record that are set for every run; the bytes after them only if a program reads them."""
 
 
 class RepeatedStage(StageLaunch):
     """A program that ends by itself and needs no help of the host, which runs again and again on other inputs.
 
-    Inputs are written to `attributes`, a[], or to the rows that `varyings` names; `outputs` is o[] after a run. What
-    else has changed since the run before is told: `read_constants`, `use`.
+    Inputs are written to `attributes`, a[], or to the rows that `varyings` names; `outputs` is o[] after a run. Other
+    changes since the previous run are set by `read_constants` and `use`.
     """
 
     def __init__(
@@ -228,18 +228,18 @@ class RepeatedStage(StageLaunch):
         )  # fmt: skip
 
     def read_constants(self, banks: Mapping[int, Array]) -> None:
-        """Let c[] banks be these bytes, where they are."""
+        """Set c[] banks to these bytes, by reference."""
         numbers = self.context.numbers
         for k, content in banks.items():
             numbers[self._banks[k]] = address_of(content), len(content)
 
     @property
     def textures_change(self) -> bool:
-        """Return whether textures may be others though they are the same objects."""
+        """Return whether the content of textures may differ although they are the same objects."""
         return bool(self.kernel.known.samples) and self._textures.changes
 
     def records(self) -> Array:
-        """Return the records of the warps, which this thread may have moved since the run before."""
+        """Return the records of the warps, which this thread may have moved since the previous run."""
         if _own.records is not self._records:
             self.states = spare_states(len(self._headers), self.kernel.state_bytes)
             self._records = _own.records
@@ -248,7 +248,7 @@ class RepeatedStage(StageLaunch):
         return self.states.raw
 
     def use(self, launch: Launch) -> bool:
-        """Use the textures of a launch; returns whether compiled code answers all questions to them."""
+        """Use the textures of a launch; return whether compiled code can sample all of them."""
         if not self.kernel.known.samples:
             return True
         if launch is not self.launch or self._textures.changes:
@@ -257,9 +257,9 @@ class RepeatedStage(StageLaunch):
         return self._textures.complete
 
     def run_lanes(self, lanes: int, covered: Array | None = None) -> int:
-        """Run for so many lanes, batch by batch; `covered`: u8, 0 for helpers. Returns how many have finished.
+        """Run for `lanes` lanes, batch by batch; `covered`: u8, 0 for helpers. Returns how many have finished.
 
-        Where that is not all of them, the batch that follows those has to be run otherwise, and all after it.
+        If that is not all of them, the next batch has to be run by other means, and all batches after it.
         """
         how = self.kernel.choose_executable()
         self.records()
@@ -289,9 +289,9 @@ def stage_key(launch: Launch, kernel: CompiledKernel, stage: Stage, room: int) -
 
 
 def run_stage(s: StageLaunch, watchdog: Watchdog | Budget | None = None) -> StageRun | None:
-    """Run a program to the end of all lanes; None where the reference machine must run it, from the beginning.
+    """Run a program to the end of all lanes; None if the reference machine must run it, from the beginning.
 
-    Raises BudgetExceeded where the watchdog allows no more.
+    Raises BudgetExceeded if the watchdog's limit is reached.
     """
     if watchdog is not None:
         s.bound_by(watchdog)
@@ -306,12 +306,12 @@ def run_stage(s: StageLaunch, watchdog: Watchdog | Budget | None = None) -> Stag
 
 
 def brief(kernel: CompiledKernel, warps: int) -> bool:
-    """Return true if a run of so many warps is over soon, whatever they compute."""
+    """Return true if a run of `warps` warps ends soon, whatever they compute."""
     return not kernel.known.has_loops and not kernel.known.needs_host and warps * kernel.known.count <= BRIEF
 
 
 def first_headers(warps: int, entry: int) -> Array:
-    """Return the headers of records whose warps stand at the entry of a program with all lanes, u32 [warps, words]."""
+    """Return the headers of records whose warps are at the entry of a program with all lanes, u32 [warps, words]."""
     out = np.zeros((warps, state_layout.STACK // 4), np.uint32)
     for offset, value in (
         (state_layout.PC, entry),
@@ -324,7 +324,7 @@ def first_headers(warps: int, entry: int) -> Array:
 
 
 def start_warps(states: WarpStates, stage: Stage, visible: Array) -> None:
-    """Let warps begin with the lanes that run, and those that are no helpers, u32 [warps]; all others have headers."""
+    """Start warps with the lanes that run and are not helpers, u32 [warps]; the others keep their headers."""
     states.column(state_layout.VISIBLE)[:] = visible
     if stage.active is not None or stage.lanes % 32:
         masks = stage.masks()
@@ -337,9 +337,9 @@ def start_warps(states: WarpStates, stage: Stage, visible: Array) -> None:
 
 
 def spare_states(warps: int, state_bytes: int, before: WarpStates | None = None) -> WarpStates:
-    """Return records for a batch. A thread uses their memory again: the first touch of pages takes time.
+    """Return records for a batch. A thread reuses their memory, because the first access to pages takes time.
 
-    `before`: records for the same program, which may be what is wanted already; its l[] is taken over.
+    `before`: records for the same program, which may already fit; their l[] is reused.
     """
     records, nbytes = _own.records, warps * state_bytes
     if len(records) < nbytes:

@@ -1,10 +1,10 @@
-"""Draws that are like the one before: programs, state and kinds of targets are the same, and compiled code has it all.
+"""Repeated draws: programs, state and kinds of targets are those of an earlier one, and all of it is compiled.
 
-What they have in common is prepared once: the functions of all stages, the records these get, and memory for what goes
-from one to the next. A draw of triangles then calls one function after the other: vertex program, set-up, planes,
-quads, and for each batch of fragments inputs, program and output merger. Where set-up finds triangles that have to be
-cut, arrays cut them, and functions for positions in f64 set all of them up. What the plan cannot do is left to the
-pipeline, before anything has been drawn.
+Their common part is prepared once: the functions of all stages, their records, and memory for the data between stages.
+A draw of triangles then calls one function after the other: vertex program, set-up, planes, quads, and for each batch
+of fragments inputs, program and output merger. If set-up finds triangles that have to be cut, array code cuts them, and
+functions for positions in f64 set all of them up. A draw that the plan cannot execute is left to the pipeline, before
+anything has been drawn.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ if TYPE_CHECKING:
 MOST_TRIANGLES = 1 << 14
 MOST_QUADS = 1 << 18
 MOST_INSTRUCTIONS = 1 << 12
-"""Triangles of a draw, quads in the boxes around them, and instructions of a program, above which the little that a
-plan saves is not worth it."""
+"""Limits above which a plan's small saving is not worth it: triangles of a draw, quads in the boxes around them, and
+instructions of a program."""
 SHARED_LANES = 4 * LANES
-"""Least number of lanes of fragments that are shared among threads, where there are several."""
+"""Smallest number of fragment lanes that are distributed over threads, if there are several."""
 Banks = Mapping[int, Array]
-"""c[] bank number -> its bytes, where they are; they may be others at the next draw."""
+"""c[] bank number -> view of its bytes, whose content may change from draw to draw."""
 
 
 @dataclass(frozen=True)
 class _Common:
-    """Programs and state that all draws of a plan have."""
+    """Programs and state common to all draws of a plan."""
 
     vertex: VertexShader
     fragment: FragmentShader
@@ -74,10 +74,10 @@ class _Common:
 
 
 class DrawPlan:
-    """Keeps what draws with a vertex and a fragment program and a state have in common.
+    """The common part of draws with a vertex program, a fragment program and a state.
 
-    Whoever keeps it sees to it that pipeline, programs with their inputs and results, state, and sizes and formats of
-    the targets are the same in all of its draws. Vertices, constants, textures and targets may be others each time.
+    Its owner ensures that pipeline, programs with their inputs and results, state, and sizes and formats of the targets
+    are the same in all of its draws. Vertices, constants, textures and targets may differ.
     """
 
     def __init__(self, vertex: VertexShader, fragment: FragmentShader, state: DrawState) -> None:
@@ -95,7 +95,7 @@ class DrawPlan:
         textures: Mapping[str, Mapping[int, Bound]],
         constants: Mapping[str, Banks],
     ) -> DrawStats | None:
-        """Draw as `Pipeline.draw` does, which has to do it if this returns None. Raises BudgetExceeded."""
+        """Draw like `Pipeline.draw`, which must do it if this returns None. Raises BudgetExceeded."""
         prepared = self._prepared
         if prepared is None:
             self._asked += 1
@@ -110,14 +110,14 @@ class DrawPlan:
 
 
 def plan_of(p: Pipeline, vertex: VertexShader, fragment: FragmentShader, state: DrawState) -> DrawPlan | None:
-    """Return a plan for draws of a pipeline that have all this in common; None where there is nothing to prepare."""
+    """Return a plan for draws of a pipeline with this common part; None if there is nothing to prepare."""
     special = (state.clip_rectangles, state.layer_word, state.viewport_word)
     plain = state.rasterize and is_plain(state) and all(s is None for s in special)
     return DrawPlan(vertex, fragment, state) if p.engine.direct and plain else None
 
 
 class _SetUp:
-    """The functions for triangles and the planes over them, with their jobs; `values`: what has planes."""
+    """The functions for triangles and the planes over them, with their jobs; `values`: the interpolated ones."""
 
     def __init__(self, setup: CompiledFunction, planes: CompiledFunction | None, values: tuple[Column, ...]) -> None:
         self._setup, self._planes = setup, planes
@@ -126,18 +126,18 @@ class _SetUp:
         self._jobs = [self.job, *(() if planes is None else (planes.job(),))]
 
     def put(self, numbers: Mapping[Name, int | Array]) -> None:
-        """Fill slots of the jobs that have them."""
+        """Set the slots of the jobs that have them."""
         for job in self._jobs:
             for name, value in numbers.items():
                 job.set_slot(name, value)
 
     def put_vertices(self, positions: Sequence[Array], words: Sequence[Array]) -> None:
-        """Let vertices be those with these clip positions x, y, z and w, and these of `words`."""
+        """Set the vertices: clip positions x, y, z and w, and `words`."""
         self.put(dict(zip("xyzw", positions, strict=True)))
         self.put({("word", n): row for n, row in zip(self.words, words, strict=True)})
 
     def set_up(self, corners: Array) -> int:
-        """Set triangles up, whose corners [n, 3] are vertices by number; returns what the function counts."""
+        """Set up triangles with corners [n, 3] by vertex number; return the function's count."""
         self.put({"corners": corners, "count": len(corners)})
         return self._setup.run(self.job.address, 0, -(-len(corners) // GROUP), 0)
 
@@ -149,7 +149,7 @@ class _SetUp:
 
 
 def _set_up(state: DrawState, p: Pipeline, values: tuple[Column, ...], cut: bool) -> _SetUp | None:
-    """Return functions that set triangles up, or those that were `cut`; None where they have not been made."""
+    """Return functions that set up triangles, or `cut` ones; None while they are not compiled."""
     made = None if p.make_all else 0
     setup = setup_function(state, p.choices, made, cut)
     planes = planes_function(values, () if cut else state.clamp_vertex, made, cut) if values else None
@@ -158,7 +158,7 @@ def _set_up(state: DrawState, p: Pipeline, values: tuple[Column, ...], cut: bool
 
 @dataclass(frozen=True)
 class _Functions:
-    """The functions between the programs, and what those for planes make: `values`."""
+    """The functions between the programs, and the `values` that have planes."""
 
     whole: _SetUp
     quads: CompiledFunction
@@ -168,7 +168,7 @@ class _Functions:
 
 
 def _prepared(common: _Common, p: Pipeline, textures: Mapping[str, Mapping[int, Bound]]) -> _Prepared | None:
-    """Return what a plan keeps; None where something is not there, or not yet."""
+    """Return the prepared part of a plan; None if something cannot be compiled, or is not compiled yet."""
     vertex, fragment, state = common.vertex, common.fragment, common.state
     if fragment.sample_mask is not None or vertex.inputs is None or not p.targets:
         return None
@@ -205,7 +205,7 @@ def _repeats(launch: Launch, kernel: CompiledKernel) -> bool:
 
 
 class _Units:
-    """A program's stage, the textures it has, and whether compiled code answers all questions to them."""
+    """A program's stage, its textures, and whether compiled code can sample all of them."""
 
     def __init__(self, stage: RepeatedStage, shader: VertexShader | FragmentShader) -> None:
         self.stage, self._shader = stage, shader
@@ -214,7 +214,7 @@ class _Units:
         self._answers = False
 
     def bind(self, p: Pipeline, bound: Mapping[int, Bound]) -> bool:
-        """Let the program have these textures."""
+        """Bind textures to the program; return whether compiled code can sample all of them."""
         key = [(n, *map(id, b)) if isinstance(b, tuple) else (n, id(b)) for n, b in bound.items()]
         if key != self._key or self.stage.textures_change:
             launch = answered(self._shader.program.launch(*p.units(bound)), p.choices)
@@ -271,7 +271,7 @@ class _Prepared:
         whole.put_vertices([self._words[n] for n in shader.position], [self._words[n] for n in whole.words])
 
     def _make_room(self, room: int) -> None:
-        """Make room for so many triangles, whole groups of them."""
+        """Allocate room for `room` triangles, in whole groups."""
         self._room = room
         self._table: Array = np.empty((len(ROWS), room), np.int64)
         self._plane_rows: Array = np.empty((len(PLANES), room))
@@ -296,7 +296,7 @@ class _Prepared:
         self._quads.set_slot("triangles", room)
 
     def _take_quads(self, b: QuadBuffers) -> None:
-        """Let quads go to some buffers."""
+        """Set the buffers that quads are written to."""
         for name, array in (("x", b.x), ("y", b.y), ("p", b.primitive), ("covered", b.covered), ("used", b.used)):
             self._quads.set_slot(name, array)
         self._quads.set_slot("room", MOST_QUADS)
@@ -344,7 +344,7 @@ class _Prepared:
         return stats
 
     def _run(self, p: Pipeline, made: Vertices, vertices: int, banks: Banks, stats: DrawStats) -> bool:
-        """Run all stages; returns whether that was possible, up to the fragments. Raises BudgetExceeded."""
+        """Run all stages; return whether that was possible, up to the fragments. Raises BudgetExceeded."""
         f, stage, jobs = self._f, self._vertex.stage, self._f.whole
         if stage.run_lanes(vertices) < vertices:
             return False
@@ -377,8 +377,8 @@ class _Prepared:
     def _cut_triangles(self, p: Pipeline, made: Vertices) -> tuple[_SetUp, Array, Array, Array] | None:
         """Cut the triangles of a draw at the planes.
 
-        Return what sets the pieces up, their corners and provoking vertices by number, and for each the triangle it is
-        of; None where the pipeline has to do it.
+        Return the set-up of the pieces, their corners and provoking vertices by number, and the triangle of each; None
+        if the pipeline must do it.
         """
         f, state = self._f, self._common.state
         if state.window_positions or any(v[0] == "linear" for v in f.values):
@@ -425,14 +425,14 @@ class _Prepared:
             self._shade_rest(p, made, finished // 4, banks, stats)
 
     def _shade_rest(self, p: Pipeline, made: Vertices, first: int, banks: Banks, stats: DrawStats) -> None:
-        """Run and merge the fragments of the quads from number `first` on as the pipeline does without a plan."""
+        """Run and merge the fragments of the quads from number `first` on like the pipeline does without a plan."""
         shader, quads = self._common.fragment, self._made_quads.part(first)
         shader.constants.update({k: content.tobytes() for k, content in banks.items()})
         launch = shader.program.launch(*p.units(self._fragment.bound))
         p.shade(shader, self._corners(p, made, self._rows), quads, self._common.state, self._view, launch, stats)
 
     def _put_targets(self, p: Pipeline) -> None:
-        """Let the output merger find the targets and the records."""
+        """Set the targets and records in the output merger's job."""
         images = [t.pixels for t in p.targets]
         if p.depth_buffer is not None:
             images += [p.depth_buffer.depth, p.depth_buffer.stencil]
@@ -443,7 +443,10 @@ class _Prepared:
 
     # --- what it leaves -----------------------------------------------------------------------------------------------
     def _corners(self, p: Pipeline, made: Vertices, rows: Array | None) -> Corners:
-        """Return the corners that the planes of the draw are made from; `rows`: what triangles were cut from."""
+        """Return the corners that the planes of the draw are made from.
+
+        `rows`: the triangles that others were cut from.
+        """
         v = Vertices(self._words, made.primitives, made.provoking, numbers=made.numbers)
         if rows is not None:  # as the pipeline has them
             vertex, used = self._common.vertex, words_of(self._common.fragment.inputs)
@@ -453,7 +456,7 @@ class _Prepared:
         return triangle_corners(v, planes, self._front, self._common.state, p.make_all)
 
     def _show(self, p: Pipeline, made: Vertices, fetched: Fetched, rows: Array | None) -> LastDraw:
-        """Return what the pipeline tells of its last draw."""
+        """Return the record of the pipeline's last draw."""
         words = self._words[:, : fetched.count].copy()
         quads, common = self._made_quads.part(0), self._common
 

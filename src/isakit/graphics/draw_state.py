@@ -1,4 +1,4 @@
-"""Fixed-function state of a draw, and what is not known about the fixed functions."""
+"""Fixed-function state of a draw, and choices where the fixed functions are not fully known."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Byte = Annotated[int, range(256)]
 
 @dataclass(frozen=True)
 class Blend(Settings):
-    """Blending: `src` factor times the fragment, `dst` factor times the target, joined by `equation`.
+    """Blending: `src` factor times the fragment, `dst` factor times the target, combined by `equation`.
 
     `src_alpha`, `dst_alpha` and `equation_alpha` are for the alpha component, by default the same as for the others.
     """
@@ -65,10 +65,10 @@ class Viewport:
 
 @dataclass(frozen=True)
 class PolygonOffset(Settings):
-    """Depth that is added to polygons.
+    """Depth offset of polygons.
 
-    It is `factor` times their slope and `units` of the depth format, at most `clamp` (0: no limit). `fill`, `line` and
-    `point` are the polygon modes it is for.
+    It is `factor` times their slope plus `units` of the depth format, at most `clamp` (0: no limit). `fill`, `line` and
+    `point` are the polygon modes it applies to.
     """
 
     factor: float = 0.0
@@ -92,13 +92,13 @@ class ClipDistance(Settings):
 
 @dataclass(frozen=True)
 class Multisampling(Settings):
-    """Several samples a pixel.
+    """Several samples per pixel.
 
     Attributes: `positions`: x and y of each sample in sixteenths of a pixel; `places`: where it is stored inside the
     pixel's rectangle of `across` by `down` stored pixels; `mask`: samples that are written; `alpha_to_coverage`,
-    `alpha_to_one`: what the alpha of the first target does; `enabled`: coverage is tested at the samples, otherwise all
-    samples of a pixel are what its centre is; `shading`: programs run for every sample, and inputs that they read at
-    the centroid are evaluated there.
+    `alpha_to_one`: effects of the alpha of the first target; `enabled`: coverage is tested at the samples, otherwise
+    all samples of a pixel have the coverage of its centre; `shading`: programs run for every sample, and inputs that
+    they read at the centroid are evaluated there.
     """
 
     positions: tuple[tuple[int, int], ...]
@@ -114,7 +114,7 @@ class Multisampling(Settings):
 
 @dataclass(frozen=True)
 class DrawState(Settings):
-    """Everything about a draw that is neither program nor data.
+    """All state of a draw that is neither program nor data.
 
     Attributes:
         depth: comparison of the depth test, None for no test (and no depth write).
@@ -129,13 +129,13 @@ class DrawState(Settings):
         stencil: (front, back) tests, None for none.
         scissor: (x, y, width, height), None for the whole target.
         viewport: None for the whole target with depth 0 to 1.
-        point_size: edge of points in pixels, where no program writes it.
+        point_size: edge of points in pixels, unless a program writes it.
         provoking: vertex that gives the flat values.
         window_positions: positions are window coordinates already: no clipping, no division, no viewport.
-        blends: one per target, None for none; overrules `blend`.
-        color_masks: one per target; overrules `color_mask`.
+        blends: one per target, None for none; overrides `blend`.
+        color_masks: one per target; overrides `color_mask`.
         alpha_test: (comparison, reference) for the alpha of the first target.
-        logic_op: what joins the bits of colour and target, in place of blending.
+        logic_op: the operation on bits of colour and target, in place of blending.
         clamp_fragment: targets whose colours are clamped to 0 to 1 before they are blended.
         clamp_vertex: output words that are clamped to 0 to 1 after the last vertex stage.
         polygon_mode: of front and back faces.
@@ -143,15 +143,15 @@ class DrawState(Settings):
         polygon_stipple: 32 rows of 32 bits, row 0 the lowest, the highest bit at the left; None for none.
         line_width: in pixels.
         line_stipple: (factor, 16-bit pattern), None for none.
-        smooth_lines, smooth_points, smooth_polygons: whether alpha is scaled by the share of a pixel that they cover;
-            not where samples are tested. Of polygons each triangle has its share.
+        smooth_lines, smooth_points, smooth_polygons: whether alpha is scaled by their coverage of a pixel; not if
+            samples are tested. Each triangle of a polygon has its own coverage.
         clip_distances: output words that clip or cull.
-        point_origin: where the place inside a point begins.
+        point_origin: the origin of coordinates inside a point.
         viewports, scissors: by the number in output word `viewport_word`; one viewport else.
         layer_word: output word with the layer, None for layer 0.
         clip_rectangles: (whether pixels inside are drawn, or those outside, rectangles), None for all.
         multisampling: None for one sample a pixel.
-        pixel_center: what is added to a pixel's number to be its position: 0.5, or 0.
+        pixel_center: offset from a pixel's number to its position: 0.5, or 0.
         rasterize: whether anything is drawn at all.
     """
 
@@ -198,7 +198,7 @@ class DrawState(Settings):
 
 @dataclass(frozen=True)
 class GraphicsChoices(Settings):
-    """Answers to open questions about the fixed functions. Source: [graphics] 3, 5.
+    """Choices on open questions about the fixed functions. Source: [graphics] 3, 5.
 
     Attributes:
         planes: positions that interpolation planes are made from: `exact`, or `snapped` to the sub-pixel grid.
@@ -206,12 +206,13 @@ class GraphicsChoices(Settings):
         store: how ties are rounded when a colour becomes 8 bits: to `even`, or `up`.
         fill: inclusive horizontal edge of a triangle: the one with the `lower` row number or the `upper`.
         blend: precision of blending.
-        live_helpers: what texture instructions marked `live` do in lanes that are not visible: `keep` their registers,
+        live_helpers: the effect of texture instructions marked `live` in lanes that are not visible: `keep` their
+            registers,
             or `fetch` as everywhere.
         excess: vertices a geometry program emits beyond its limit: `drop` them, or `fault`.
         vstride: what $vstride reads.
         quads: the diagonal along which quads are cut: between their `second` and fourth vertex, or from the `first` to
-            the third. It shows where quads are not flat, or their colours no plane.
+            the third. It is visible if quads are not flat, or their colours not linear.
         lines: pixels of a line: those whose `diamond` it leaves, or one for each column (or row) whose `centre` lies
             between its ends. They differ at the ends.
     """

@@ -1,4 +1,4 @@
-"""Render targets with a depth buffer: what every pipeline draws into."""
+"""Render targets with a depth buffer, common to all pipelines."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Framebuffer:
         stencil: int = 0,
         target: int | None = None,
     ) -> None:
-        """Fill one render target, or all of them together with depth and stencil."""
+        """Clear one render target, or all of them together with depth and stencil."""
         for k, t in enumerate(self.targets):
             if target in (None, k):
                 if t.floating:
@@ -84,7 +84,7 @@ class Framebuffer:
         return self.targets[target].pixels.copy()
 
     def picture(self, target: int = 0) -> NDArray[np.uint8]:
-        """Return a render target as it is looked at: uint8 [height, width, 4], the upper row first.
+        """Return a render target for display: uint8 [height, width, 4], the upper row first.
 
         Floating point targets are clamped to 0 to 1; of integer targets the low eight bits are shown.
         """
@@ -93,7 +93,7 @@ class Framebuffer:
 
     @property
     def depth(self) -> NDArray[np.float32]:
-        """Depth as f32 [height, width]. Raises LaunchError where there is no depth buffer."""
+        """Depth as f32 [height, width]. Raises LaunchError if there is no depth buffer."""
         if self.depth_buffer is None:
             raise LaunchError("this pipeline has no depth buffer")
         return self.depth_buffer.values()

@@ -1,4 +1,4 @@
-"""Drawing with shaders of GXP files: the same assembly, rasterization and merging as everywhere, on the USSE machine.
+"""Drawing with shaders of GXP files: the common assembly, rasterization and merging, with the USSE machine.
 
 Row 0 of the targets is the upper row, as on the Vita, so that the second pixel row of a quad lies below the first one.
 Vertex results reach fragment programs by name: `texcoord0`, `color0`, `fog` ...
@@ -36,9 +36,9 @@ from isakit.runtime.usse_output import OutputRegister
 from isakit.runtime.vertex_streams import fractions
 
 MAX_VERTICES = 1 << 22
-"""Vertices of a draw, all instances together."""
+"""Largest number of vertices of a draw, all instances together."""
 LIMIT = 1_000_000
-"""Instructions of a program at most."""
+"""Largest number of instructions of a program."""
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,13 @@ class ShaderPipeline(Framebuffer):
         targets: formats, one or more: colour surfaces of GXM (`U8U8U8U8_ABGR`, `F16F16F16F16_ABGR`, `U5U6U5_RGB` ...),
             or names as in `color_formats`. A fragment shader writes the first one.
         depth: d16, d24, d32f, or None for no depth buffer.
-        choices: answers to open questions about the fixed functions.
-        rules: what the arithmetic does where the hardware's behaviour is not known.
+        choices: choices on open questions about the fixed functions.
+        rules: choices on arithmetic where the hardware's behaviour is not known.
         engine: what executes programs: auto, reference or llvm.
-        max_instructions: bound of what all draws together execute, counted once per group of invocations.
+        max_instructions: limit on the instructions of all draws together, counted once per group of invocations.
 
     Attributes: `targets`, `depth_buffer`; `vertices`: of the last draw the results of the vertex shader by name;
-    `notes`: what was run on inferred knowledge.
+    `notes`: instructions of inferred meaning that were executed.
     """
 
     upper_first: ClassVar[bool] = True
@@ -115,16 +115,16 @@ class ShaderPipeline(Framebuffer):
                 of either for integers that become fractions and for attributes of instances (`divisor`).
             uniforms: by name, for both shaders.
             textures: by the sampler's name, as for `isakit.usse.run`.
-            count: vertices to draw, where there are no indices; by default all.
-            first: the first vertex, where there are no indices.
+            count: vertices to draw, if there are no indices (default: all).
+            first: the first vertex, if there are no indices.
             indices: vertex numbers to draw in this order.
             restart: an index that ends a strip.
-            instances: how often everything is drawn.
-            state: fixed-function state; multisampling, layers and several viewports are not drawn.
+            instances: number of instances.
+            state: fixed-function state; multisampling, layers and several viewports are not supported.
 
-        A fragment shader that reads the colours there before (native colour) gets them in drawing order. Raises
-        LaunchError for what does not fit together, NotModelled and MachineFault for what a program does, BudgetExceeded
-        where the draws of the pipeline take more than `max_instructions`: what was merged before stays.
+        A fragment shader that reads the previous colours (native colour) gets them in drawing order. Raises LaunchError
+        for inconsistent arguments, NotModelled and MachineFault for errors of a program, BudgetExceeded if the draws of
+        the pipeline take more than `max_instructions`: fragments merged before stay.
         """
         started = time.perf_counter()
         state = state or DrawState()
@@ -153,7 +153,7 @@ class ShaderPipeline(Framebuffer):
         uniforms: Mapping[str, ArrayLike],
         textures: Mapping[str, Texture | ArrayLike],
     ) -> tuple[BoundShader, BoundShader]:
-        """Return both shaders with their share of uniforms and textures."""
+        """Return both shaders with their uniforms and textures bound."""
         shaders = vertex, fragment
         names = {c: [{p.name for p in s.parameters if p.category == c} for s in shaders] for c in (UNIFORM, SAMPLER)}
         for given, category, what in ((uniforms, UNIFORM, "uniform"), (textures, SAMPLER, "sampler")):
@@ -175,7 +175,10 @@ class ShaderPipeline(Framebuffer):
         return bound(0), bound(1)
 
     def _count(self, instructions: int) -> None:
-        """Count instructions that shaders have executed. Raises BudgetExceeded where they are more than was left."""
+        """Count instructions that shaders have executed.
+
+        Raises BudgetExceeded if they exceed the rest of the budget.
+        """
         if self._budget is not None:
             self._budget.charge(instructions, 0)
 
@@ -291,12 +294,12 @@ class ShaderPipeline(Framebuffer):
         stats.stages["fragments"] = stats.stages.get("fragments", 0.0) + time.perf_counter() - started
 
     def _there(self, x: Array, y: Array) -> Array:
-        """Return the colours of the first target at pixels, f32 [n, 4]; beyond its edges those at the edge."""
+        """Return the colours of the first target at pixels, f32 [n, 4]; beyond the edges, those at the edge."""
         target = self.targets[0]
         return target.decoded(target.pixels[np.clip(y, 0, self.height - 1), np.clip(x, 0, self.width - 1)])
 
     def _colors(self, shader: BoundShader, colors: Array) -> Array:
-        """Return colours as the output register hands them on, f32 [n, 4]."""
+        """Return colours in the precision of the output register, f32 [n, 4]."""
         out = np.zeros((len(colors), 4), np.float32)
         out[:, 3] = 1
         name = None if shader.gxp.flags & NATIVE_COLOR else output_register(self.targets[0].color_format)
@@ -328,7 +331,7 @@ def _rows(values: Array, divisor: int, ids: Array, instance: Array) -> Array:
 
 
 def _reads_target(shader: BoundShader) -> bool:
-    """Return whether a fragment program looks at the colours there before, by its flags or its code."""
+    """Return whether a fragment program reads the previous colours, by its flags or its code."""
     flags = shader.gxp.flags
     return bool(flags & READS_COLOR) or (
         bool(flags & NATIVE_COLOR) and any(n[0] == "o" for i in shader.shader.primary for n in i.reads)
@@ -336,13 +339,13 @@ def _reads_target(shader: BoundShader) -> bool:
 
 
 def _wanted(shader: BoundShader) -> list[ShaderInput]:
-    """Return the inputs that the fragment shader has interpolated."""
+    """Return the inputs of the fragment shader that are interpolated."""
     v = shader.gxp.varyings
     return fragment_inputs(v.inputs) if isinstance(v, FragmentVaryings) else []
 
 
 def _check_varyings(shader: BoundShader, places: Mapping[str, tuple[int, int]]) -> None:
-    """Raise LaunchError for an input that nothing writes."""
+    """Raise LaunchError for an input that is never written."""
     for i in _wanted(shader):
         if i.name not in places and i.name not in ("position", "spritecoord"):
             listed = ", ".join(places)

@@ -62,7 +62,7 @@ class ShaderScene(SceneFile):
         return read_gxp(write(program, "gxp"), None if path is None else str(path))
 
     def attribute(self, what: JsonObject) -> Attribute:
-        """Return an array, or a stream of vertices where the scene gives its `format`."""
+        """Return an array, or a stream of vertices if the scene states its `format`."""
         data: Any
         if "format" in what:
             held = self.array(what) if "data" in what else self.beside(str(what["file"])).read_bytes()

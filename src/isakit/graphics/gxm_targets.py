@@ -1,4 +1,4 @@
-"""Colour surfaces of GXM as formats of render targets, and the output registers they ask for."""
+"""Colour surfaces of GXM as formats of render targets, and the output registers they require."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DTYPES: dict[tuple[str, int], type[np.generic]] = {
 def target_format(name: str) -> ColorFormat:
     """Return a format by its name as a render target (`rgba8`) or as a GXM surface (`U5U6U5_RGB`, `F16F16_GR`).
 
-    The first order is taken where none is given. Raises LaunchError for others.
+    The default is the first order. Raises LaunchError for other names.
     """
     if name in NAMED:
         return NAMED[name]

@@ -1,6 +1,6 @@
 """Launches of stages that a thread keeps from one draw to the next; they hold textures and targets.
 
-Memory of what is no longer kept goes back to the system: `return_freed_memory`.
+The memory of launches that are no longer kept is returned to the system: `return_freed_memory`.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ _own = _OfThread()
 
 
 def kept(key: object, make: Callable[[], T]) -> T:
-    """Return what this thread has kept under a key, which it keeps no longer, or something new."""
+    """Take the object kept by this thread under a key, or make a new one."""
     found = cast("T | None", _own.launches.pop(key, None))
     return make() if found is None else found
 
 
 def keep(key: object, some: object) -> None:
-    """Keep something for the next draw of this thread, in place of what was used least recently."""
+    """Keep an object for the next draw of this thread, in place of the least recently used one."""
     _own.launches[key] = some
     if len(_own.launches) > MOST_LAUNCHES:
         _own.launches.popitem(last=False)
 
 
 def forget() -> None:
-    """Forget the launches this thread has kept, which would keep the memory of a closed card alive."""
+    """Drop the launches kept by this thread, which would keep the memory of a closed card alive."""
     _own.launches.clear()
 
 
@@ -53,9 +53,9 @@ def _trim() -> Callable[[int], int] | None:
 
 
 def return_freed_memory() -> None:
-    """Let the C library give pages to the system that are free again.
+    """Make the C library return free pages to the system.
 
-    It keeps them otherwise, in an arena for each thread: gigabytes after some hundred programs.
+    Otherwise it keeps them, in an arena for each thread: gigabytes after some hundred programs.
     """
     trim = _trim()
     if trim is not None:

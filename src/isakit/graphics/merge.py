@@ -1,7 +1,7 @@
 """Output merge: alpha test, depth, stencil, blending and the render targets. Source: [graphics] 3.8.
 
-Fragments reach a pixel in drawing order; fragments of different pixels go together. What happens to a fragment is in
-`merge_rules`; `compiled_merge` makes machine code of the same text.
+Fragments reach a pixel in drawing order; fragments of different pixels are processed together. The operations on a
+fragment are in `merge_rules`; `compiled_merge` compiles the same code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def already_loaded(box: Bounds) -> None:
 
 
 class RenderTarget:
-    """A render target: `pixels` [height, width, stored numbers], row 0 is window y 0; one without pixels is none.
+    """A render target: `pixels` [height, width, stored numbers], row 0 is window y 0; one without pixels is unbound.
 
     `load` prepares a rectangle of pixels (half-open) for drawing.
     """
@@ -50,7 +50,7 @@ class RenderTarget:
         return not self.color_format.integer
 
     def encoded(self, color: Array, choices: GraphicsChoices) -> Array:
-        """Convert colours f32 [n, 4] to what is stored."""
+        """Convert colours f32 [n, 4] to stored numbers."""
         return self.color_format.encoded(np.ascontiguousarray(color, np.float32).view(np.uint32), choices.store)
 
     def decoded(self, stored: Array) -> Array:
@@ -72,7 +72,7 @@ class DepthBuffer:
         self.stencil: Array = np.zeros((height, width), np.uint8)
 
     def encoded(self, z: Array) -> Array:
-        """Convert depth 0 to 1 (f32) to what is stored and compared."""
+        """Convert depth 0 to 1 (f32) to the stored and compared number."""
         return stored_depth(self.format, z)
 
     @property
@@ -94,7 +94,7 @@ def ranged(z: Array, view: Viewport) -> Array:
 
 
 def rounds(pixel: Array) -> list[Array]:
-    """Split fragments so that every pixel occurs at most once and the order at a pixel is kept; yields positions."""
+    """Split fragments so that every pixel occurs at most once and the order at each pixel is kept; return positions."""
     if not len(pixel):
         return []
     place = np.arange(len(pixel))

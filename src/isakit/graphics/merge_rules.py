@@ -1,7 +1,7 @@
 """Rules of the output merger: tests, blending, logic operations. Source: [graphics] 3.8.
 
-All of it works on columns: one array for each number, one entry for each fragment. `merge` calls it with arrays,
-`compiled_merge` traces it to machine code; so nothing here branches on what fragments have.
+All functions work on columns: one array for each number, one entry for each fragment. `merge` calls them with arrays,
+`compiled_merge` traces them to machine code; so nothing here branches on values of fragments.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ NAN = 0x7FFF_FFFF
 
 # --- tests ------------------------------------------------------------------------------------------------------------
 def stored_depth(form: DepthFormat, z: Array) -> Array:
-    """Convert depth 0 to 1 (f32) to what is stored and compared."""
+    """Convert depth 0 to 1 (f32) to the stored and compared number."""
     clean = np.where(np.isnan(z), np.float32(0), z)
     if form == "d32f":
         return clean
@@ -74,7 +74,7 @@ def tests(
 
     Args:
         depth: comparison of `z` with `old_depth`, None for no test.
-        stencil: what is done for front and back faces, None for no test.
+        stencil: operations for front and back faces, None for no test.
         z: depth as it is stored.
         front: which faces are front faces, where there is a stencil test.
         old_depth: of the pixels.
@@ -145,7 +145,7 @@ class ColorMerge:
 
     @classmethod
     def of(cls, state: DrawState, k: int, form: ColorFormat, choices: GraphicsChoices) -> ColorMerge | None:
-        """Return the merging of a draw into target `k`; None where it writes nothing."""
+        """Return the merging of a draw into target `k`; None if it writes nothing."""
         masks = state.color_masks
         mask = state.color_mask if masks is None else masks[k] if k < len(masks) else (True,) * 4
         if not any(mask):
@@ -164,7 +164,7 @@ class ColorMerge:
 
     @property
     def reads(self) -> bool:
-        """Return whether what is in the target matters."""
+        """Return whether the content of the target is read."""
         return self.blend is not None or self.logic is not None or not all(self.mask)
 
     def merged(
@@ -208,7 +208,7 @@ class ColorMerge:
         old: Sequence[Array],
         constant: Sequence[Array | float],
     ) -> list[Array]:
-        """Register bits of the blended colours."""
+        """Return register bits of the blended colours."""
         kind: Any = np.float64 if self.wide else np.float32
         low = -1.0 if self.form.kind == "snorm" else 0.0
         color = [b.view(np.float32) for b in bits]

@@ -34,25 +34,25 @@ from isakit.texture.texture_choices import DEFAULT_TEXTURING, TextureChoices
 
 PLAINEST = Sampler()
 PIXELS = 8
-"""Pixels that are looked at in the time of an instruction of a warp, about, on the reference machine."""
+"""Pixels that are tested in the time of an instruction of a warp, approximately, on the reference machine."""
 ARRAY_WORK, COMPILED_WORK = 1024, 256
-"""Instructions in whose time the fragments of a warp are interpolated and merged, about: of the reference machine by
+"""Time to interpolate and merge the fragments of a warp, in instructions, approximately: of the reference machine by
 array code, of compiled code by compiled code."""
 PORTION = 1 << 16
-"""Quads whose fragments are in memory together where arrays do it."""
+"""Quads whose fragments are in memory at once in array code."""
 CONSTANTS = 0x40
 """Result map entries from here on are constants, not output words."""
 FEW_LANES = 1 << 11
-"""Lanes of a run whose memory is kept for the next one: in longer runs making new memory takes no noticeable time."""
+"""Lanes of a run whose memory is kept for the next one: in longer runs, allocating memory takes no noticeable time."""
 MAX_VERTICES = 1 << 24
-"""Vertices of a draw, all instances together: their outputs are kept until it is done."""
+"""Largest number of vertices of a draw, all instances together: their outputs are kept until it is done."""
 
 
 @dataclass
 class LastDraw:
-    """A draw as it can be looked at afterwards, see `Pipeline`; its inputs are made when they are asked for.
+    """The record of a draw for inspection, see `Pipeline`; inputs are computed on demand.
 
-    Attributes: `attributes`: a[] of the vertex program, u32 [words, vertices]; `shaded`: what it has made of them.
+    Attributes: `attributes`: a[] of the vertex program, u32 [words, vertices]; `shaded`: its results.
     """
 
     attributes: Array | None = None
@@ -77,17 +77,16 @@ class Pipeline(Framebuffer):
         targets: formats of the render targets, names as in `color_formats`: rgba8, rgba32f, r32ui...
         depth: d16, d24, d32f, or None for no depth buffer.
         choices: behaviour of the fixed functions where the hardware's is not known.
-        texturing: the same about textures.
+        texturing: the same for textures.
         threads: fragments run in this many threads.
         engine: what executes programs: auto, reference or llvm.
         tier: of the llvm engine: auto, interp or jit.
-        watchdog: ends programs that run for ever; None lets them.
+        watchdog: ends programs that run forever; None lets them run.
         max_instructions: bound on the instructions of all draws together, counted once per warp.
 
-    Attributes: `targets`, `depth_buffer`, `engine` (a `StageEngine`), `make_all` (machine code for inputs and merger is
-    made for small draws too, not only where it pays); of the last draw: `vertices` (outputs of the last
-    vertex stage), `coverage` (its quads), `fragments` (their inputs), `rows` (for each rasterized
-    triangle its row in `vertices.primitives`).
+    Attributes: `targets`, `depth_buffer`, `engine` (a `StageEngine`), `make_all` (compile inputs and merger for small
+    draws too, not only where it pays); of the last draw: `vertices` (outputs of the last vertex stage), `coverage` (its
+    quads), `fragments` (their inputs), `rows` (for each rasterized triangle its row in `vertices.primitives`).
     """
 
     def __init__(
@@ -122,26 +121,26 @@ class Pipeline(Framebuffer):
 
     @property
     def vertices(self) -> Vertices | None:
-        """Outputs of its last vertex stage."""
+        """Outputs of the last draw's last vertex stage."""
         return self.last.vertices
 
     @property
     def coverage(self) -> Quads | None:
-        """Its quads."""
+        """Quads of the last draw."""
         return self.last.coverage
 
     @property
     def rows(self) -> Array | None:
-        """For each rasterized triangle its row in `vertices.primitives`."""
+        """For each rasterized triangle of the last draw its row in `vertices.primitives`."""
         return self.last.rows
 
     @property
     def fragments(self) -> Fragments | None:
-        """Inputs of its fragments."""
+        """Inputs of the last draw's fragments."""
         return self.last.fragments
 
     def drawn(self, last: Callable[[], LastDraw]) -> None:
-        """Note that something else has drawn, which says what as long as nothing else is drawn."""
+        """Set the record of the last draw, which something else has executed."""
         self._last = last
 
     # --- drawing ----------------------------------------------------------------------------------------------------
@@ -172,18 +171,18 @@ class Pipeline(Framebuffer):
             fragment: the fragment program.
             attributes: vertex arrays, in the order of their numbers.
             geometry: the geometry program, if there is one.
-            count: vertices to draw, where there are no indices; by default all.
-            first: the first vertex, where there are no indices.
+            count: vertices to draw, if there are no indices (default: all).
+            first: the first vertex, if there are no indices.
             indices: vertex numbers to draw in this order.
             restart: an index that ends a strip.
-            instances: how often everything is drawn.
+            instances: number of instances.
             state: fixed-function state.
             textures: number -> texture, or (texture, sampler); or such mappings for vertex, geometry and fragment.
             edges: for each vertex in drawing order whether the edge that begins there is a boundary, bool.
             layers: called with the number of a layer before it is drawn; makes its images the targets.
 
-        Raises LaunchError for what does not fit together, MachineFault for what a program does wrong, BudgetExceeded
-        where the draws of the pipeline take more than `max_instructions`: what was merged before stays.
+        Raises LaunchError for inconsistent arguments, MachineFault for faults of a program, BudgetExceeded if the draws
+        of the pipeline take more than `max_instructions`: fragments merged before stay.
         """
         started = time.perf_counter()
         state = state or DrawState()
@@ -230,7 +229,7 @@ class Pipeline(Framebuffer):
         return stats
 
     def _run(self, shader: VertexShader, attributes: Array, bound: Mapping[int, Bound], stats: DrawStats) -> Array:
-        """Run a vertex program over all vertices; returns o[]."""
+        """Run a vertex program over all vertices; return o[]."""
         parts: list[Array] = []
         launch = shader.program.launch(*self.units(bound))
         lanes = attributes.shape[1]
@@ -260,7 +259,7 @@ class Pipeline(Framebuffer):
     def _geometry(
         self, shader: GeometryShader, v: Vertices, bound: Mapping[int, Bound], stats: DrawStats, last: bool
     ) -> Vertices:
-        """Run a geometry program over the primitives; what it emits becomes the vertices."""
+        """Run a geometry program over the primitives; return the emitted vertices."""
         words = np.array(shader.inputs, np.int64)
         corners = v.primitives.shape[1]
         n = len(v.primitives)
@@ -342,7 +341,7 @@ class Pipeline(Framebuffer):
                     self.shade(fragment, drawn.corners, quads, state, view, launch, stats)
 
     def load(self, quads: Quads, state: DrawState) -> None:
-        """Let the targets get ready for pixels."""
+        """Prepare the targets for drawing to the pixels of quads."""
         m = state.multisampling
         across, down = (1, 1) if m is None else (m.across, m.down)
         low, high = (int(quads.x.min()), int(quads.y.min())), (int(quads.x.max()) + 2, int(quads.y.max()) + 2)
@@ -381,7 +380,7 @@ class Pipeline(Framebuffer):
         stats.stages["fragments"] = stats.stages.get("fragments", 0.0) + time.perf_counter() - started
 
     def _compiled(self, arrays: ArrayFragments, stats: DrawStats) -> bool:
-        """Shade and merge on compiled code; False where arrays have to do it."""
+        """Shade and merge on compiled code; return False if array code must do it."""
         quads, state = arrays.quads, arrays.state
         ready = self.engine.prepared(arrays.launch, 4 * len(quads), arrays.results, self.choices)
         if ready is None:
@@ -395,7 +394,7 @@ class Pipeline(Framebuffer):
             return made
 
         def merged(s: StageState, start: int, stop: int) -> int:
-            """Merge a batch with the array code."""
+            """Merge a batch with the array code; return the samples that passed."""
             merger = Merger(self.targets, self.depth_buffer, state, self.choices)
             batch = replace(arrays, quads=quads.part(start // 4, -(-stop // 4)), merger=merger)
             batch.merge(batch.left_by(s), fragments().part(start, stop))
@@ -409,7 +408,7 @@ class Pipeline(Framebuffer):
 
 
 def _parted(v: Vertices, state: DrawState) -> Iterator[tuple[int, int, Vertices]]:
-    """Yield (layer, viewport number, primitives): layers are targets of their own; in each the order is kept."""
+    """Yield (layer, viewport number, primitives): layers are separate targets; the order is kept in each."""
     layer = np.zeros(len(v.primitives), np.int64)
     number = layer
     if state.layer_word is not None:

@@ -1,7 +1,7 @@
 """Interpolation: inputs of fragments as planes over the window. Source: [graphics] 3.7.
 
 Planes are evaluated at pixel centres in f64 and rounded once to f32. Perspective inputs hold the attribute divided by
-w, as the programs expect. `Interpolation` has the rule; `compiled_inputs` makes machine code of it.
+w, as the programs expect. `Interpolation` has the rule; `compiled_inputs` compiles it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from isakit.graphics.stage import FACE_WORD
 from isakit.lean import cached_property
 
 Mode = Literal["perspective", "linear", "flat", "constant"]
-"""`constant`: as perspective, with the provoking vertex's value at all corners: what a flat shade model makes of it."""
+"""`constant`: as perspective, with the provoking vertex's value at all corners: the result of a flat shade model."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class PositionInput:
 
 @dataclass(frozen=True)
 class VaryingInput:
-    """A word of v[]: output word `o_word` of the stage before, or `back` on faces that look away.
+    """A word of v[]: output word `o_word` of the previous stage, or `back` on back faces.
 
     Words from 0x40 on are the constants 0.0 (even) and 1.0 (odd).
     """
@@ -45,7 +45,7 @@ class VaryingInput:
 class PointInput:
     """A word of v[]: the place inside a point, 0 to 1 from its left and lower (or upper) edge.
 
-    `zero` and `one` are those numbers everywhere. Where primitives are no points, what `otherwise` says.
+    `zero` and `one` are those numbers everywhere. On primitives other than points it is `otherwise`.
     """
 
     component: Literal["s", "t", "zero", "one"]
@@ -61,7 +61,7 @@ FragmentInput = PositionInput | VaryingInput | PointInput | PrimitiveInput
 
 
 def words_of(inputs: Sequence[FragmentInput]) -> int:
-    """Return the lowest number above all output words that inputs of fragments are made from."""
+    """Return an exclusive upper bound of the output words that inputs of fragments use."""
     found = [-1]
     for i in inputs:
         what = i.otherwise if isinstance(i, PointInput) else i
@@ -71,7 +71,7 @@ def words_of(inputs: Sequence[FragmentInput]) -> int:
 
 
 def plane_steps(a: Point, b: Point, c: Point) -> tuple[Point, Point]:
-    """Return what changes from the first corner to the others are multiplied with: per x, and per y.
+    """Return the factors from differences between corners to changes per x, and per y.
 
     Compiled code is traced from it.
     """
@@ -125,7 +125,7 @@ class LinePlanes:
 
 
 Column = tuple[Numbers, ...]
-"""Name of a number that each primitive has; `Corners.column` says which there are."""
+"""Name of a number that each primitive has; see `Corners.column`."""
 WordsAtCorners = Callable[[int], Array]
 
 
@@ -136,9 +136,9 @@ class Corners:
     Attributes: `planes` (None for points, whose values are constant), `over_w` f64 [n, 3]: 1 / w; `depth` f64 [n, 3]:
     window z; `values`: output words at the corners, f64 [n, 3], and `flat`: those of the provoking vertices, u32 [n],
     both by their numbers; `front` bool [n]; `points`: (lower left corner [n, 2], sizes [n]) or None; `whole`: (planes,
-    values, number of each triangle in them) of the triangles before they were clipped, for what is interpolated without
-    perspective; `upper`: places inside points begin at the upper edge; `numbers` [n]: PrimitiveID; `compiled`: what
-    makes three columns for each value, or None where arrays have to. Lines have two corners instead of three.
+    values, number of each triangle in them) of the triangles before they were clipped, for values interpolated without
+    perspective; `upper`: coordinates inside points begin at the upper edge; `numbers` [n]: PrimitiveID; `compiled`:
+    computes three columns for each value, or None if array code must. Lines have two corners instead of three.
     """
 
     planes: Planes | LinePlanes | None
@@ -157,11 +157,11 @@ class Corners:
     def column(self, name: Column) -> Array:
         """Return a number of every primitive.
 
-        `front` (u32, all ones or 0), `number`, `flat` with a word; `origin` with an axis, and `plane` with what is
-        interpolated and 0, 1 or 2: the value at the origin, and its change per x and per y; `whole origin` and `whole`,
-        the same of whole triangles; `constant` with what is the same everywhere in a point; `corner` with an axis, and
-        `size`, of points. What is interpolated: `depth`, `over_w`, or a mode and a word. All f64 but `front`, `number`
-        and `flat`, which are u32.
+        `front` (u32, all ones or 0), `number`, `flat` with a word; `origin` with an axis, and `plane` with an
+        interpolated value and 0, 1 or 2: the value at the origin, and its change per x and per y; `whole origin` and
+        `whole`, the same of whole triangles; `constant` with a value that is constant in a point; `corner` with an
+        axis, and `size`, of points. An interpolated value is `depth`, `over_w`, or a mode and a word. All f64 but
+        `front`, `number` and `flat`, which are u32.
         """
         found = self._columns.get(name)
         if found is None:
@@ -218,7 +218,7 @@ class Corners:
                 keep["whole", which[0], k] = part[number]
 
     def _at_corners(self, what: Column) -> Array:
-        """Return values at the corners of what is interpolated, f64 [n, corners]."""
+        """Return interpolated values at the corners, f64 [n, corners]."""
         kind, *word = what
         if kind == "depth":
             return self.depth
@@ -232,17 +232,17 @@ class Corners:
 
     @cached_property
     def shape(self) -> PrimitiveFacts:
-        """Return the facts that the text of interpolation depends on."""
+        """Return the properties that the code of interpolation depends on."""
         return PrimitiveFacts(self.planes is None, self.points is not None, self.upper, self.whole is not None,
                      bool(self.front.all()))  # fmt: skip
 
 
 @dataclass(frozen=True)
 class PrimitiveFacts:
-    """Facts about all primitives of a draw.
+    """Properties common to all primitives of a draw.
 
-    Attributes: whether values are `constant`, they are `points` whose places begin at the `upper` edge, triangles were
-    cut from `whole` ones, and all are `front` faces.
+    Attributes: whether values are `constant`, they are `points` whose coordinates begin at the `upper` edge, triangles
+    were cut from `whole` ones, and all are `front` faces.
     """
 
     constant: bool
@@ -276,7 +276,7 @@ class Fragments:
         self.samples: Fragments | None = None
 
     def with_samples(self, samples: Fragments) -> Fragments:
-        """Read at other samples what is read at the centroid: the same lanes, at the samples that they run for."""
+        """Return the same lanes, reading centroid inputs at the samples they run for."""
         self.samples = samples
         return self
 
@@ -307,11 +307,11 @@ class Fragments:
             return (at.over(("perspective", o_word)) / at.over(("over_w",))).astype(np.float32)
 
     def value(self, what: PositionInput | PointInput) -> Array:
-        """Return a place at all lanes, f32."""
+        """Return a position or a point coordinate at all lanes, f32."""
         return self._at(slice(None)).word([what], 0, False).view(np.float32)
 
     def read(self, word: int, flat: bool, centroid: bool, lanes: Lanes) -> Array:
-        """See `Varyings`. The centroid is the centre, but where programs run for every sample."""
+        """See `Varyings`. The centroid is the centre, unless programs run for every sample."""
         if centroid and self.samples is not None:
             return self.samples.read(word, flat, False, lanes)
         total = len(self.x)
@@ -331,10 +331,7 @@ class Fragments:
 
 
 class Interpolation:
-    """The rule by which lanes get their inputs. Works on arrays, and compiled code is traced from it.
-
-    `x`, `y`: f64, where the inputs are evaluated; `of(column)`: a number of each lane's primitive (`Corners.column`).
-    """
+    """The rule for inputs of lanes. Works on arrays, and compiled code is traced from it."""
 
     def __init__(self, shape: PrimitiveFacts, x: Array, y: Array, of: Callable[[Column], Array], shown: float) -> None:
         self.shape, self.x, self.y, self.of, self.shown = shape, x, y, of, shown - 0.5

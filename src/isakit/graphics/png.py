@@ -1,4 +1,4 @@
-"""PNG files of 8-bit images: the few chunks that are needed."""
+"""PNG files of 8-bit images, with the necessary chunks only."""
 
 from __future__ import annotations
 

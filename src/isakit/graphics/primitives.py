@@ -45,13 +45,13 @@ LARGEST = 8192.0
 _CENTRE = SUBPIXEL // 2, SUBPIXEL // 2
 """The centre of a pixel, in sub-pixel units."""
 MOST_PIXELS, MOST_UNPARTED = 1 << 22, 1 << 27
-"""Pixels that are looked at together: where primitives can be parted, and where they cannot."""
+"""Limits of the pixels tested together: for primitives that can be split, and for others."""
 TURN = 1 << 16
-"""Pixels that are looked at in the time that a few triangles take which are drawn by themselves."""
+"""Pixels that are tested in the time that a few separately drawn triangles take."""
 
 
 class _TooLarge(Exception):
-    """Primitives around which there are more than MOST_PIXELS pixels: `portions` of them are not."""
+    """Primitives have more than MOST_PIXELS pixels in the boxes around them; split into `portions` they do not."""
 
     def __init__(self, pixels: int) -> None:
         super().__init__(pixels)
@@ -60,10 +60,10 @@ class _TooLarge(Exception):
 
 @dataclass(frozen=True)
 class Drawn:
-    """Quads of primitives of one sort, and what their inputs are made from.
+    """Quads of primitives of one sort, and the corners for their inputs.
 
-    `triangles`: how many were left; `rows`: for each of `corners` the row of `Vertices.primitives` it comes from, None
-    where they are not triangles.
+    `triangles`: number drawn; `rows`: for each of `corners` its row of `Vertices.primitives`, None if they are not
+    triangles.
     """
 
     corners: Corners
@@ -73,10 +73,10 @@ class Drawn:
 
 
 class Compiled(Protocol):
-    """Compiled code that does what the array code here does."""
+    """Compiled counterparts of the array code here."""
 
     def set_up(self, v: Vertices, rasterizer: Rasterizer) -> Drawn | None:
-        """Return the triangles to draw; None where the array code has to find them."""
+        """Return the triangles to draw; None if the array code must find them."""
         ...
 
     def rasterize(
@@ -102,13 +102,13 @@ class Rasterizer:
         state: of the draw.
         view: the viewport.
         bounds: pixels that may be drawn.
-        choices: answers to open questions.
+        choices: choices on open questions.
         unit: smallest step of the depth format, for polygon offset.
         position: output words of the clip-space position.
         point_size: output word of the point size, or None.
-        compiled: what sets triangles up and rasterizes them, in place of the array code.
+        compiled: compiled set-up and rasterization of triangles, in place of the array code.
         used: output words below this may be inputs of the fragments.
-        spend: called with how many pixels are about to be looked at.
+        spend: called with the number of pixels about to be tested.
     """
 
     def __init__(
@@ -137,9 +137,9 @@ class Rasterizer:
         self._words = min(OUTPUT_WORDS, max(used, max(own) + 1))
 
     def __call__(self, v: Vertices) -> Iterator[Drawn]:
-        """Yield the primitives to draw, in order: a portion after the other where they are around many pixels.
+        """Yield the primitives to draw, in order, in portions if their boxes have many pixels.
 
-        Raises LaunchError for lines that cannot be parted.
+        Raises LaunchError for lines that cannot be split.
         """
         v = v.plain()
         stippled = v.primitives.shape[1] == 2 and self.state.line_stipple is not None  # a pattern runs through them
@@ -157,7 +157,10 @@ class Rasterizer:
                 yield replace(d, rows=d.rows + start) if start and d.rows is not None else d
 
     def look_at(self, pixels: int) -> None:
-        """Count pixels that will be tested. Raises _TooLarge where primitives have to be parted, else LaunchError."""
+        """Count pixels that will be tested.
+
+        Raises _TooLarge if primitives have to be split, or LaunchError if they cannot be.
+        """
         if pixels > MOST_PIXELS and self._divisible:
             raise _TooLarge(pixels)
         if pixels > MOST_UNPARTED:
@@ -187,7 +190,7 @@ class Rasterizer:
             return self._triangles(v)
 
     def _read_words(self, raw: Array) -> None:
-        """Make of the words of vertices what the rules here take."""
+        """Convert the words of vertices to the numbers that the rules here take."""
         with np.errstate(invalid="ignore"):
             floats = raw.view(np.float32).astype(np.float64)
         if self.state.clamp_vertex:
@@ -261,7 +264,7 @@ class Rasterizer:
         return out
 
     def _in_turns(self, v: Vertices, turns: Array) -> list[Drawn]:
-        """Return triangles whose sides have different modes: up to each of `turns` they face one way."""
+        """Return triangles whose sides have different modes: up to each of `turns` they face the same way."""
         if self._spend is not None:
             self._spend(TURN * len(turns))
         out: list[Drawn] = []
@@ -303,7 +306,7 @@ class Rasterizer:
         return np.nan_to_num(total)
 
     def _covered(self, setups: Sequence[Setup], chosen: Array) -> Quads:
-        """Return coverage of primitives that consist of a triangle of each set-up, at pixels' centres or samples."""
+        """Return the coverage of primitives that consist of a triangle of each set-up, at pixel centres or samples."""
         if self._tested is not None:
             found = [self._at_samples(s, chosen, self._tested) for s in setups]
             return with_samples([_joined(of_sample) for of_sample in zip(*found, strict=True)])
@@ -311,7 +314,7 @@ class Rasterizer:
         return self._at_all_samples(_joined(found))
 
     def _at_samples(self, setup: Setup, chosen: Array, m: Multisampling) -> list[Quads]:
-        """Return the pixels whose samples triangles cover, sample by sample; all of them are found together."""
+        """Return the pixels whose samples triangles cover, sample by sample; all pixels are found at once."""
         n = len(chosen)
         moves = _CENTRE - 16 * np.array(m.positions)
         moved = replace(setup, snapped=(setup.snapped + moves[:, None, None]).reshape(-1, 3, 2))
@@ -320,13 +323,13 @@ class Rasterizer:
         return [Quads(q.x[a:b], q.y[a:b], q.covered[a:b], q.primitive[a:b] - k * n) for k, (a, b) in enumerate(parts)]
 
     def _sampled(self, rasterized: Callable[[tuple[int, int]], Quads]) -> Quads:
-        """Return coverage at the centre of pixels, or at their samples."""
+        """Return coverage at pixel centres, or at samples."""
         if self._tested is None:
             return self._at_all_samples(rasterized(_CENTRE))
         return with_samples([rasterized((16 * x, 16 * y)) for x, y in self._tested.positions])
 
     def _at_all_samples(self, quads: Quads) -> Quads:
-        """Return quads all samples of whose pixels are covered where the pixel is; with one sample, the quads."""
+        """Return quads in which all samples of covered pixels are covered; with one sample, the quads themselves."""
         m = self.state.multisampling
         if m is None:
             return quads
@@ -419,19 +422,19 @@ def _joined(parts: Sequence[Quads]) -> Quads:
 
 
 def _turns(number: Array, front: Array) -> Array:
-    """Return the numbers of triangles that face another way than those before them."""
+    """Return the numbers of triangles that face another way than the previous ones."""
     first = np.unique(number, return_index=True)[1]
     number, front = number[first], front[first]
     return number[1:][front[1:] != front[:-1]]
 
 
 def words_at(values: Array) -> WordsAtCorners:
-    """Return the function from a word to what [..., words] have of it."""
+    """Return the function from a word to that word of [..., words]."""
     return lambda word: values[..., word]
 
 
 def _first_of(restarts: Array, number: Array) -> Array:
-    """Find where patterns begin again, when some of the lines have been clipped away."""
+    """Return where stipple patterns restart, after some of the lines have been clipped away."""
     strip = np.cumsum(restarts)[number]
     out = np.ones(len(number), bool)
     out[1:] = strip[1:] != strip[:-1]

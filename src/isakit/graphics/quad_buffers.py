@@ -1,4 +1,4 @@
-"""Memory that compiled code writes the quads of a draw to, used again by the next one."""
+"""Memory to which compiled code writes the quads of a draw, reused by the next one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ WARP_QUADS = 8
 
 
 class QuadBuffers:
-    """Memory for the quads of a draw: `count` of them, and room for `room`."""
+    """Memory for the quads of a draw: `count` quads, and room for `room`."""
 
     def __init__(self, room: int) -> None:
         self.count = 0
@@ -22,13 +22,13 @@ class QuadBuffers:
         self.used: Array = np.zeros(1, np.int64)
 
     def end(self) -> int:
-        """Put empty quads behind the last one, up to a whole warp; returns how many there are without them."""
+        """Append empty quads up to a whole warp; return the number of quads without them."""
         n = self.count = int(self.used[0])
         for a in (self.x, self.y, self.primitive, self.covered):
             a[n : n + WARP_QUADS] = 0
         return n
 
     def part(self, start: int) -> Quads:
-        """Return the quads from one on."""
+        """Return the quads from `start` on."""
         some = slice(start, self.count)
         return Quads(self.x[some], self.y[some], self.covered[some].view(bool), self.primitive[some])

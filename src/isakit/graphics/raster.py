@@ -20,12 +20,12 @@ _LIMIT = 1 << 24
 _NEAR = 1 << 29
 """Snapped coordinates below this give edge functions that fit into 64 bits."""
 _AT_ONCE = 1 << 20
-"""Pixels that are looked at together."""
+"""Pixels that are processed at once."""
 _BOX_PIXELS = 8
-"""Pixels of boxes that take as much memory as a pixel of a line."""
+"""Number of pixels of boxes that need as much memory as a pixel of a line."""
 Bounds = tuple[int, int, int, int]
 Numbers = Any
-"""An array, or lanes of compiled code, which is traced from the functions that take them."""
+"""An array, or lanes of compiled code traced from the functions that take them."""
 Point = tuple[Numbers, Numbers]
 """x and y."""
 
@@ -34,9 +34,9 @@ Point = tuple[Numbers, Numbers]
 class Quads:
     """Aligned 2x2 pixels, in drawing order.
 
-    Attributes: `x`, `y` [n]: the pixel with the lowest numbers; `covered` bool [n, 4]: lanes (x, y), (x+1, y),
-    (x, y+1), (x+1, y+1); `primitive` [n]; with multisampling `samples` bool [n, 4, samples]; of smooth primitives
-    `shares` f32 [n, 4], the part of each pixel that is covered.
+    Attributes: `x`, `y` [n]: the pixel with the lowest coordinates; `covered` bool [n, 4]: lanes (x, y), (x+1, y), (x,
+    y+1), (x+1, y+1); `primitive` [n]; with multisampling `samples` bool [n, 4, samples]; of smooth primitives `shares`
+    f32 [n, 4], the part of each pixel that is covered.
     """
 
     x: Array
@@ -93,8 +93,8 @@ class Edges:
 
     A pixel is covered where `along_x` * column + `along_y` * row + `value` is not negative at all three edges (int64
     [n, 3]). Attributes: `numbers` of the triangles; `kept`: those that have an area; `far`: those with corners so far
-    away that 64 bits do not hold this; `corners` in sub-pixel units and `inclusive` edges, for them; `low`, `high`
-    [n, 2]: pixels from and below.
+    away that this exceeds 64 bits; `corners` in sub-pixel units and `inclusive` edges, for them; `low`, `high` [n, 2]:
+    pixels from and below.
     """
 
     numbers: Array
@@ -147,7 +147,7 @@ def edge_functions(a: Point, b: Point, c: Point, turned: Numbers, fill: Literal[
 
 
 def is_far(*corners: Point) -> Numbers:
-    """Return whether corners, in sub-pixel units, are so far away that 64 bits do not hold edge functions."""
+    """Return whether corners, in sub-pixel units, are so far away that edge functions exceed 64 bits."""
     out: Numbers = None
     for p in corners:
         here = (np.abs(p[0]) >= _NEAR) | (np.abs(p[1]) >= _NEAR)
@@ -191,7 +191,7 @@ def rasterize(
 ) -> Quads:
     """Return quads of the triangles marked in `chosen`, inside `bounds` = (x0, y0, x1, y1), the last exclusive.
 
-    `sample`: the place inside a pixel that decides, in sub-pixel units.
+    `sample`: the tested position inside a pixel, in sub-pixel units.
     """
     return quads_of(edges_of(setup, chosen, fill, sample), bounds)
 
@@ -219,7 +219,7 @@ def _exact_area(q: Array) -> int:
 
 
 def _far_triangle(p: Array, number: int, inclusive: Array, bounds: Bounds, low: Array, high: Array) -> Quads:
-    """Rasterize a triangle with corners so far away that its edge functions need Python's numbers."""
+    """Rasterize a triangle with corners so far away that its edge functions need Python's integers."""
 
     def inside(some: Array, xs: Array, ys: Array) -> Array:
         out = np.ones((len(xs), ys.shape[1], xs.shape[1]), bool)
@@ -235,7 +235,7 @@ def _far_triangle(p: Array, number: int, inclusive: Array, bounds: Bounds, low: 
 
 
 def box_pixels(low: Array, high: Array, chosen: Array, bounds: Bounds) -> int:
-    """Return how many pixels there are in boxes from `low` to `high` [n, 2], in sub-pixel units, at most."""
+    """Return an upper bound of the number of pixels in boxes from `low` to `high` [n, 2], in sub-pixel units."""
     first = np.maximum(low[chosen] >> _BITS, bounds[:2])
     last = np.minimum((high[chosen] >> _BITS) + 1, bounds[2:])
     return int(np.maximum(last - first, 0).prod(axis=1).sum())
@@ -265,8 +265,8 @@ def _boxes(
 ) -> Iterator[Quads]:
     """Yield quads of the primitives `kept`, with pixels from `low` to below `high` [n, 2].
 
-    `inside(some, xs, ys)` says which of the pixels [n, columns], [n, rows] of some primitives are covered. Boxes of
-    like size are looked at together.
+    `inside(some, xs, ys)` returns which of the pixels [n, columns], [n, rows] of some primitives are covered. Boxes of
+    similar size are processed together.
     """
     x0, y0 = np.maximum(low[:, 0], bounds[0]), np.maximum(low[:, 1], bounds[1])
     x1, y1 = np.minimum(high[:, 0], bounds[2]), np.minimum(high[:, 1], bounds[3])
@@ -316,7 +316,7 @@ def rasterize_points(
 
 
 Stipple = tuple[int, int, Array]
-"""Factor, 16-bit pattern, and for each line whether the pattern begins again."""
+"""Factor, 16-bit pattern, and for each line whether the pattern restarts."""
 
 
 def rasterize_lines(
@@ -330,11 +330,11 @@ def rasterize_lines(
 ) -> Quads:
     """Return lines between window positions [n, 2, 2], `width` pixels wide.
 
-    `look_at` is called with pixels whose boxes take as much memory as the lines do, before it is needed.
+    `look_at` is called with the number of pixels whose boxes need as much memory as the lines, before it is allocated.
 
     A line has the pixels whose diamond it leaves: one for each column (or row, where it is steep) whose centre it
     passes, and that of its first point when this lies in the diamond behind the centre; that of its last point belongs
-    to what follows when the point lies in the diamond. Without `diamonds` the centres alone decide. Wide lines grow in
+    to the next line if the point lies in the diamond. Without `diamonds`, the centres alone decide. Wide lines grow in
     the other direction. Source: [gl] "Basic Line Segment Rasterization".
     """
     a, b = ends[:, 0], ends[:, 1]
@@ -383,7 +383,7 @@ def rasterize_lines(
 
 
 def members(counts: Array) -> tuple[Array, Array]:
-    """Return for each member of groups of `counts` the number of its group, and its own number in that."""
+    """Return for each member of groups of `counts` members (number of its group, its index in the group)."""
     group = np.repeat(np.arange(len(counts)), counts)
     return group, np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
 
@@ -427,7 +427,7 @@ def pixels_in_quads(x: Array, y: Array, primitive: Array, shares: Array | None =
 def _distinct(primitive: Array, x: Array, y: Array) -> tuple[Quads, Array]:
     """Return the quads of pixels of primitives, each once and none covered, and for each pixel the number of its quad.
 
-    Pixels that come in a few ascending runs, as rasterized ones do, take time in proportion to their number.
+    The time is proportional to the number of pixels if they come in a few ascending runs, as rasterized ones do.
     """
     key = primitive << 32 | (y >> 1) << 16 | x >> 1
     order = np.argsort(key, kind="stable")

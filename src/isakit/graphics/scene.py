@@ -1,7 +1,7 @@
 """Scene files: programs, arrays, textures and state of one picture as JSON, with arrays in files beside it.
 
 A program is given as `words` for each chip, or as `asm`: the name of a file in assembly, or its text. Everything else
-is what `Pipeline.draw` takes. The format is described in the reference pages.
+is an argument of `Pipeline.draw`. The format is described in the reference pages.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class Scene(SceneFile):
         return out
 
     def draw(self, pipeline: Pipeline, number: int, chip: str) -> DrawStats:
-        """Draw one draw of the scene. A state `seamless` filters cubes over their edges, in this draw."""
+        """Draw one draw of the scene. The state `seamless` filters cubes across their edges, in this draw."""
         chip = tesla.variant(chip).name
         usual = pipeline.texturing
         if dict(self.draws[number].get("state", {})).get("seamless"):

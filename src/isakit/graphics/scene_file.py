@@ -23,7 +23,7 @@ _CHIPS: Mapping[str, str] = {"50": "g80", "84": "g84", "a0": "gt200", "a3": "gt2
 
 
 class SceneWarning(UserWarning):
-    """A scene file has a record that nothing here reads: what it asks for is not drawn."""
+    """A scene file has a record that is not known: what it requests is not drawn."""
 
 
 class SceneFile:
@@ -123,7 +123,7 @@ MALFORMED = (KeyError, TypeError, ValueError, IndexError, AttributeError, Overfl
 
 
 def lacking(e: Exception) -> str:
-    """Describe the mistake where reading a scene raised one of `MALFORMED`."""
+    """Describe the mistake behind an exception of `MALFORMED` while reading a scene."""
     return f"it lacks {e}" if isinstance(e, KeyError) else f"something in it has another form: {e}"
 
 

@@ -1,4 +1,4 @@
-"""The JSON of scene files; `check_scene` refuses what a scene cannot be and names what nothing here reads."""
+"""The JSON of scene files; `check_scene` rejects invalid scenes and names unknown keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs with what the hardware is told about their inputs and results."""
+"""Programs, and the hardware's settings for their inputs and results."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class PipelineShader:
     Args:
         code: assembly text, the path of a file with it, an assembled program, or 32-bit words.
         chip: variant name or alias.
-        registers: registers per lane; by default as many as the program writes.
+        registers: registers per lane (default: as many as the program writes).
         local_bytes: bytes of l[] per lane.
         constants: c[] bank number -> content, or the content of c0 (bytes or an array).
         flags: multiprocessor flags, `mul_zero_wins` and the like.
-        choices: answers to open questions about control flow and memory.
+        choices: choices on open questions about control flow and memory.
         address: byte address of the first word.
 
     Attributes: `constants`: c[] bank number -> content; may be changed between draws.
@@ -81,10 +81,10 @@ class VertexShader(PipelineShader):
     """A vertex program.
 
     Attributes:
-        inputs: what each word of a[] holds, (attribute, component) or "vertex_id" or "instance_id"; None packs all
+        inputs: the content of each word of a[], (attribute, component) or "vertex_id" or "instance_id"; None packs all
             components of all attributes of the draw, followed by the ids asked for.
-        vertex_id, instance_id: whether the ids follow, where `inputs` is None.
-        position: o[] words of the clip-space position; unused where a geometry program follows.
+        vertex_id, instance_id: whether the ids follow, if `inputs` is None.
+        position: o[] words of the clip-space position; unused if a geometry program follows.
         point_size: o[] word of the point size, or None.
     """
 
@@ -143,7 +143,7 @@ class FragmentShader(PipelineShader):
     """A fragment program.
 
     Attributes:
-        inputs: what each word of v[] holds.
+        inputs: the content of each word of v[].
         colors: for every render target, the registers of its components.
         depth: register of the depth result, or None.
         second: registers of the second colour that blending may use, or None.
@@ -170,12 +170,12 @@ class FragmentShader(PipelineShader):
 
     @property
     def two_sided(self) -> bool:
-        """Return whether faces that look away have inputs of their own."""
+        """Return whether back faces have inputs of their own."""
         varyings = (i.otherwise if isinstance(i, PointInput) else i for i in self.inputs)
         return any(isinstance(i, VaryingInput) and i.back is not None for i in varyings)
 
     def results(self, targets: int) -> set[int]:
-        """Return the registers that are looked at where there are so many targets."""
+        """Return the registers that are read for the given number of targets."""
         found = set(self.second or ()).union(*self.colors[:targets])
         return found | {n for n in (self.depth, self.sample_mask) if n is not None}
 

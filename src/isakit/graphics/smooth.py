@@ -1,7 +1,7 @@
-"""Smooth lines, points and triangles: the share of each pixel that they cover, which scales the alpha of its fragment.
+"""Smooth lines, points and triangles: their coverage of each pixel, which scales the alpha of its fragment.
 
-How the hardware finds the share is not known; here it is the area, which the specification asks for. Source: [gl]
-"Line Antialiasing", "Point Antialiasing", "Polygon Antialiasing"; [unknowns].
+The hardware's computation is not known; here coverage is the area, as the specification requires. Source: [gl] "Line
+Antialiasing", "Point Antialiasing", "Polygon Antialiasing"; [unknowns].
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from isakit.engine.protocol import Array
 from isakit.graphics.raster import Bounds, Quads, Stipple, in_order, kept_pixels, members, pixels_in_quads
 
 LEAST = 1 / 512
-"""Pixels with a smaller share, which 8 bits cannot show, have no fragment."""
+"""Pixels with a smaller coverage, which 8 bits cannot represent, have no fragment."""
 _COLUMNS = 16
-"""Number of columns of a pixel: the mean of the heights that a disc or a triangle covers in them is its share."""
+"""Number of columns of a pixel: its coverage by a disc or a triangle is the mean of the heights in them."""
 _TOGETHER = 1 << 16
-"""Number of pixels whose shares of triangles are computed together."""
+"""Number of pixels whose coverage by triangles is computed at once."""
 
 
 def smooth_lines(
@@ -26,9 +26,9 @@ def smooth_lines(
 ) -> Quads:
     """Return rectangles along lines between window positions [n, 2, 2] that are `width` wide, with shares.
 
-    `look_at` is called with the number of pixels that are looked at. The share of a pixel is what lies between the long
-    sides times what lies between the ends: the area, but for pixels with a corner. Of a stippled line it has
-    the bit of the place where its centre is along the line.
+    `look_at` is called with the number of tested pixels. The coverage of a pixel is the part between the long sides
+    times the part between the ends: the area, except for pixels with a corner. In a stippled line, the bit at the
+    position of its centre along the line applies.
     """
     a, delta = ends[:, 0], ends[:, 1] - ends[:, 0]
     length = np.hypot(delta[:, 0], delta[:, 1])
@@ -76,7 +76,7 @@ def smooth_lines(
 def smooth_points(centres: Array, sizes: Array, chosen: Array, bounds: Bounds, look_at: Callable[[int], None]) -> Quads:
     """Return discs around window positions [n, 2], `sizes` [n] across, with shares.
 
-    `look_at` is called with the number of pixels that are looked at.
+    `look_at` is called with the number of tested pixels.
     """
     reach = sizes[:, None] / 2
     low = np.clip(np.floor(centres - reach), bounds[:2], bounds[2:]).astype(np.int64)
@@ -95,7 +95,7 @@ def smooth_points(centres: Array, sizes: Array, chosen: Array, bounds: Bounds, l
 def smooth_triangles(corners: Array, chosen: Array, bounds: Bounds, look_at: Callable[[int], None]) -> Quads:
     """Return the chosen triangles between window positions [n, 3, 2], of either winding, with shares.
 
-    `look_at` is called with the number of pixels that are looked at.
+    `look_at` is called with the number of tested pixels.
     """
     low = np.clip(np.floor(corners.min(axis=1)), bounds[:2], bounds[2:]).astype(np.int64)
     high = np.clip(np.ceil(corners.max(axis=1)), bounds[:2], bounds[2:]).astype(np.int64)
@@ -125,7 +125,7 @@ def smooth_triangles(corners: Array, chosen: Array, bounds: Bounds, look_at: Cal
 
 
 class _Edges:
-    """Edges of triangles, [n, 3] each: a place on them, and how fast the distance from them grows along x and along y.
+    """Edges of triangles, [n, 3] each: a point on them, and the change of the distance from them along x and along y.
 
     Distances are those from the edge times its length, positive inside.
     """
@@ -134,7 +134,7 @@ class _Edges:
         self.x, self.y, self.dx, self.dy = x, y, dx, dy
 
     def shares(self, x: Array, y: Array, number: Array) -> Array:
-        """Return the share of each pixel that the triangle of its `number` covers, 0 to 1."""
+        """Return the coverage of each pixel by the triangle of its `number`, 0 to 1."""
         px, py, dx, dy = self.x[number], self.y[number], self.dx[number], self.dy[number]
         middle = dx * (x[:, None] + 0.5 - px) + dy * (y[:, None] + 0.5 - py)
         reach = (np.abs(dx) + np.abs(dy)) / 2
@@ -154,15 +154,15 @@ class _Edges:
 
 
 def _band(distance: Array, half: Array | float, direction: Array) -> Array:
-    """Return the share of pixels in the band within `half` of a line, whose centres are at a signed distance of it.
+    """Return the coverage of pixels by the band within `half` of a line, given the signed distance of their centres.
 
-    The line goes along unit vectors [n, 2], or across them: pixels look the same from both.
+    The line goes along unit vectors [n, 2], or across them, which makes no difference for pixels.
     """
     return _half_plane(half - distance, direction) - _half_plane(-half - distance, direction)
 
 
 def _half_plane(distance: Array, direction: Array) -> Array:
-    """Return the share of pixels on one side of lines, whose centres are this far on it: exact."""
+    """Return the exact coverage of pixels by half-planes, given the signed distance of their centres from the edge."""
     small, large = np.sort(np.abs(direction), axis=1).T
     d = np.minimum(np.abs(distance), (large + small) / 2)
     corner = np.maximum(d - (large - small) / 2, 0) ** 2 / np.maximum(2 * small * large, 1e-300)
@@ -170,7 +170,7 @@ def _half_plane(distance: Array, direction: Array) -> Array:
 
 
 def _with_shares(x: Array, y: Array, primitive: Array, shares: Array) -> Quads:
-    """Return pixels in quads, without those that have next to nothing."""
+    """Return pixels in quads, without those of negligible coverage."""
     kept = shares >= LEAST
     return pixels_in_quads(x[kept], y[kept], primitive[kept], np.minimum(shares[kept], 1).astype(np.float32))
 

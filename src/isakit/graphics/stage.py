@@ -34,7 +34,7 @@ from isakit.machine.tesla.stack import Stack
 from isakit.sem.requests import covered
 
 LANES = 1 << 14
-"""Lanes of a draw that run side by side: few enough for their registers to stay in the cache."""
+"""Lanes of a draw that run together: few enough for their registers to stay in the cache."""
 OUTPUT_WORDS = 128
 FACE_WORD = 0xFF
 """v[0x3fc]: all ones for a front face, 0 for a back face."""
@@ -94,9 +94,9 @@ class Stage:
         attributes: a[] as [words, lanes] u32 (vertex and geometry programs).
         primitive: p[] as [words, lanes] u32 (geometry programs).
         varyings: v[] (fragment programs).
-        visible: lanes that are no helpers, bool [lanes]; None for all.
+        visible: lanes that are not helpers, bool [lanes]; None for all.
         max_vertices: vertices a lane of a geometry program may emit.
-        choices: answers to open questions.
+        choices: choices on open questions.
     """
 
     lanes: int
@@ -109,7 +109,7 @@ class Stage:
     choices: GraphicsChoices = DEFAULT_CHOICES
 
     def of_same_kind(self, lanes: int) -> Stage:
-        """Return a stage of as many lanes, with the same inputs, all of which are zero."""
+        """Return a stage of `lanes` lanes with the same kinds of inputs, all zero."""
         attributes, primitive = (
             None if rows is None else np.zeros((len(rows), 0), np.uint32) for rows in (self.attributes, self.primitive)
         )
@@ -162,7 +162,7 @@ class StageState(State):
     def begin(self, stage: Stage, outputs: int = OUTPUT_WORDS) -> None:
         """Take the inputs of another stage of the same kind, of as many lanes or fewer.
 
-        o[] is cleared, whose first `outputs` words may have been written; registers and l[] hold what was left there.
+        o[] is cleared, whose first `outputs` words may have been written; registers and l[] keep their content.
         """
         self.files["o"][:outputs] = 0
         self._begin(stage)
@@ -230,7 +230,7 @@ class StageState(State):
 
 @dataclass(frozen=True)
 class StageRun:
-    """Result of a stage: the lanes' `state`, how much was executed, and how many words of o[] may not be zero."""
+    """Result of a stage: the lanes' `state`, the instructions, and how many words of o[] may not be zero."""
 
     state: StageState
     stats: Stats
@@ -249,7 +249,7 @@ def _state(machine: MachineState) -> StageState:
 
 
 def answered(launch: Launch, answers: GraphicsChoices) -> Launch:
-    """Return the launch with the answers that its program can see."""
+    """Return the launch with the choices that its program can observe."""
     wanted = _choices(launch.choices, answers.discarded, answers.vstride)
     return launch if wanted == launch.choices else replace(launch, choices=wanted)
 
@@ -297,7 +297,7 @@ def _restart(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Con
 
 
 class StageMachine(Machine):
-    """Runs one program over the items of a stage; `state` holds what they leave behind."""
+    """Runs one program over the items of a stage; `state` holds the results."""
 
     state: StageState
     handlers: Mapping[str, Handler] = covered(

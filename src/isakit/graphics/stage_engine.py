@@ -1,4 +1,4 @@
-"""Choice of the engine that runs a stage: compiled code where it can and where it pays, else the reference machine."""
+"""Selects the engine that runs a stage: compiled code where it can and where it pays, else the reference machine."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel
 
 WORTH = 1 << 14
-"""Lanes, over all draws of a program, from which on its code is used if it is at hand."""
+"""Lanes, over all draws of a program, from which on its code is used if it is cached."""
 MAKING = 1 << 18
-"""Lanes from which on it pays to make the code."""
+"""Lanes from which on compiling the code pays."""
 LEAST = 1 << 13
 """Lanes that a run counts for at least: the reference machine takes about as long for fewer, and much longer than
-compiled code. Making that takes as long as some tens of runs with what is around them."""
+compiled code. Compiling takes as long as some tens of runs with their overhead."""
 PATIENCE = 0.02
 """Seconds to wait for code that may be found on disk before the reference machine begins."""
 LONG = 1 << 12
-"""Instructions of a warp, on the reference machine, from which on compiled code is quicker though it has to be made."""
+"""Instructions of a warp on the reference machine from which on compiling is faster."""
 SLICE = 1 << 16
 ARRAYS = 4
-"""Instructions that compiled code executes in the time of one of the reference machine, at least."""
+"""Instructions that compiled code executes in the time of one on the reference machine, at least."""
 """Instructions of warps after which the reference machine looks whether it has been cancelled."""
 
 
@@ -47,15 +47,15 @@ class StageEngine:
 
     Args:
         engine: `reference`; `llvm`: compiled code wherever it can; `auto`: compiled code for programs that run in many
-            lanes, as soon as it is ready, which is made meanwhile.
+            lanes, as soon as it has been compiled in the background.
         tier: `interp`, `jit`, or `auto`: interpreted until compiling pays.
-        watchdog: bounds the programs; None lets them run for ever. A `Budget` bounds all of them together.
+        watchdog: limits the programs; None lets them run forever. A `Budget` limits all of them together.
 
     Attributes: `name`, the engine in use; `cancelled`. Raises LaunchError and NotModelled as `Device` does.
     """
 
     direct: ClassVar[bool] = True
-    """Nothing comes between this engine and a pipeline, which may run programs by itself then."""
+    """True if nothing wraps this engine, so that a pipeline may run programs by itself."""
 
     def __init__(self, engine: str = "auto", tier: str = "auto", watchdog: Watchdog | Budget | None = None) -> None:
         self.name = engine_of(executor(engine, tier))
@@ -69,25 +69,25 @@ class StageEngine:
     ) -> StageRun:
         """Run a program over the items of a stage to the end of all lanes.
 
-        `results`: registers that are looked at afterwards, None for all; other registers may hold anything. `borrow`:
-        the state that is returned may be that of the next run of this thread, too. Raises MachineFault, BudgetExceeded.
+        `results`: registers that are read afterwards, None for all; other registers are undefined. `borrow`: the
+        returned state may be reused by the next run of this thread. Raises MachineFault, BudgetExceeded.
         """
         done = self._run(launch, stage, results, borrow)
         self.count(launch, done.stats.warp_instructions)
         return done
 
     def begin_draw(self) -> None:
-        """Begin a draw, whose runs the watchdog bounds together, too."""
+        """Begin a draw, whose runs the watchdog also limits together."""
         self._left = None if self.watchdog is None else self.watchdog.allowed_to_draw(self.name != "llvm")
 
     def count(self, launch: Launch, instructions: int) -> None:
-        """Count instructions that warps have executed. Raises BudgetExceeded where they are more than was left."""
+        """Count instructions that warps have executed. Raises BudgetExceeded if they exceed the rest of the budget."""
         if self.watchdog is not None:
             self.watchdog.charge(instructions, launch.entry)
         self.spend(instructions, launch.entry)
 
     def spend(self, instructions: int, pc: int = 0) -> None:
-        """Count what a draw does, in instructions of warps. Raises BudgetExceeded, KeyboardInterrupt if cancelled."""
+        """Count the work of a draw, in instructions of warps. Raises BudgetExceeded, KeyboardInterrupt if cancelled."""
         if self.cancelled:
             raise KeyboardInterrupt
         if self._left is not None:
@@ -121,7 +121,7 @@ class StageEngine:
             self._advance(machine, self.watchdog.allowed(stage.warps, reference=True))
 
     def _advance(self, machine: StageMachine, limit: int) -> None:
-        """Run a reference machine to its end. Raises BudgetExceeded where that needs more than `limit` instructions."""
+        """Run a reference machine to its end. Raises BudgetExceeded if that needs more than `limit` instructions."""
         while True:
             if self.cancelled:
                 raise KeyboardInterrupt
@@ -136,7 +136,7 @@ class StageEngine:
                 return
 
     def spend_on_arrays(self, instructions: int) -> None:
-        """Count what array code does, in instructions of the reference machine. See `spend`."""
+        """Count work of array code, in instructions of the reference machine. See `spend`."""
         self.spend(instructions if self.name != "llvm" else ARRAYS * instructions)
 
     def interrupt(self) -> None:
@@ -154,8 +154,8 @@ class StageEngine:
     ) -> tuple[Launch, CompiledKernel] | None:
         """Return the launch with the settings its program depends on, and its code.
 
-        None where the reference machine must run it, or does so sooner. `lanes`: of the draw; `eager`: make code
-        whatever their number, by default as the engine was asked for.
+        None if the reference machine must run it, or is faster. `lanes`: of the draw; `eager`: compile regardless of
+        their number (default: as the engine's settings say).
         """
         if self.name != "llvm":
             return None
@@ -175,7 +175,7 @@ class StageEngine:
 
     @contextmanager
     def running(self, stop: Array) -> Generator[None]:
-        """Let `interrupt` set a flag, which stops what runs meanwhile."""
+        """Let `interrupt` set a flag, which stops runs inside of the block."""
         self._stops[id(stop)] = stop
         try:
             if self.cancelled:
@@ -187,7 +187,7 @@ class StageEngine:
     def _compiled(
         self, launch: Launch, stage: Stage, results: Iterable[int], eager: bool, borrow: bool
     ) -> StageRun | None:
-        """Run on compiled code; None where the reference machine must do it or does it sooner."""
+        """Run on compiled code; return None if the reference machine must do it or is faster."""
         ready = self.prepared(launch, stage.lanes, results, stage.choices, eager)
         if ready is None:
             return None
@@ -209,7 +209,7 @@ class StageEngine:
 
 @lru_cache(maxsize=1)
 def no_memory() -> DeviceMemory:
-    """Return no spaces: stages have no g[]."""
+    """Return an empty memory: stages have no g[]."""
     return DeviceMemory()
 
 
@@ -217,7 +217,7 @@ def no_memory() -> DeviceMemory:
 _lanes: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
 _making: dict[Code, dict[Hashable, Future[CompiledKernel | None]]] = {}
 KEPT = 256
-"""Programs whose compiled code is remembered; it holds the program, so that no weak reference would let it go."""
+"""Programs whose compiled code is cached; it holds the program, so that a weak reference would never die."""
 _lock = threading.Lock()
 
 
@@ -227,7 +227,7 @@ def _maker() -> ThreadPoolExecutor:
 
 
 def _in_child() -> None:
-    """Make the lock anew in a forked process, and drop what was being compiled: the threads are not there."""
+    """Recreate the lock in a forked process, and drop compilations in progress: their threads do not exist there."""
     global _lock
     _lock = threading.Lock()
     _maker.cache_clear()
@@ -245,7 +245,7 @@ def _make(launch: Launch, tier: str, results: frozenset[tuple[str, int]], always
 
 
 def _ready(launch: Launch, run: int, tier: str, results: frozenset[tuple[str, int]]) -> CompiledKernel | None:
-    """Return the kernel if it is ready or found at once; None for programs that few lanes run. Raises NotCompiled."""
+    """Return the kernel if it is ready or cached; None for programs that run in few lanes. Raises NotCompiled."""
     code = launch.code
     with _lock:
         lanes = _lanes[code] = _lanes.get(code, 0) + max(run, LEAST)

@@ -25,7 +25,7 @@ Kind = Literal["vertex", "geometry", "fragment"]
 
 @lru_cache(maxsize=1024)
 def _prepared(units: Decoder, words: tuple[int, ...], address: int, registers: int, drop_unallocated: bool) -> Code:
-    """Prepare code; that of equal programs is prepared once."""
+    """Prepare code; equal programs share it."""
     return Code(units, words, address, registers, drop_unallocated)
 
 
@@ -36,9 +36,9 @@ class StageProgram:
         kind: the program type; it decides what a[], p[], o[] and v[] mean to the decoder.
         words: 32-bit units from byte `address` on; the program begins with the first one.
         chip: variant name or alias.
-        registers: registers per lane; by default up to the highest one that is written.
+        registers: registers per lane; (default: up to the highest one that is written).
         local_bytes: bytes of l[] per lane.
-        choices: answers to open questions about control and memory.
+        choices: choices on open questions about control and memory.
         flags: multiprocessor flags that are set.
         address: where the words are; branch targets are absolute.
 
@@ -69,7 +69,7 @@ class StageProgram:
 
     @cached_property
     def reads_sample(self) -> bool:
-        """Return whether the program asks for the number of the sample it runs for."""
+        """Return whether the program reads the number of its sample."""
         instructions = self.code.decoder.decode(self.code.units, self.code.address)
         return any("$sampleid" in i.operands for i in instructions)
 
@@ -108,5 +108,5 @@ class StageProgram:
         return StageMachine(self.launch(textures, samplers, texturing), stage)
 
     def run(self, stage: Stage, engine: str = "reference", tier: str = "auto") -> StageState:
-        """Run to the end of all lanes; returns the registers and outputs they leave."""
+        """Run to the end of all lanes; return the state with their registers and outputs."""
         return StageEngine(engine, tier).run(self.launch(), stage).state

@@ -10,7 +10,7 @@ from isakit.texture.sampler_state import Sampler
 from isakit.texture.texture import Texture
 
 Bound = Texture | tuple[Texture, Sampler]
-"""A texture, with its sampler or with the plainest one."""
+"""A texture, with its sampler or with the default one."""
 
 
 def by_stage(textures: Any) -> dict[str, Mapping[int, Bound]]:

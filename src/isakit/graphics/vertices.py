@@ -15,9 +15,9 @@ from isakit.graphics.stage import OUTPUT_WORDS, Emitted
 from isakit.lean import cached_property
 
 LONGEST_KEPT = 1 << 11
-"""Vertices of a draw whose primitives are kept."""
+"""Vertices of a draw up to which its primitives are cached."""
 KEPT = 64
-"""Orders of vertices whose primitives are kept."""
+"""Orders of vertices whose primitives are cached."""
 
 
 class Vertices:
@@ -47,7 +47,7 @@ class Vertices:
         self.numbers: Array = np.arange(n) if numbers is None else numbers
 
     def with_words(self, words: Array, fetched: Fetched) -> Vertices:
-        """Return the primitives with what the stage has made of the fetched vertices."""
+        """Return the primitives with the stage's results for the fetched vertices."""
         places = self.primitives, self.provoking, fetched.ids, fetched.instance
         return Vertices(words, *places, self.edges, self.restarts, self.numbers)
 
@@ -73,10 +73,10 @@ class Vertices:
 
 @dataclass(frozen=True, eq=False)
 class Fetched:
-    """The vertices that the first stage runs for: each once an instance, however often a draw names it.
+    """The vertices that the first stage runs for: each once per instance, however often a draw names it.
 
-    Attributes: `numbers` of the vertices of an instance; `columns`: for every place in the drawing order that of its
-    vertex in the first instance; `instances`: how many there are.
+    Attributes: `numbers` of the vertices of an instance; `columns`: for every position in the drawing order the column
+    of its vertex in the first instance; `instances`: their number.
     """
 
     numbers: Array
@@ -93,7 +93,7 @@ class Fetched:
 
     @property
     def count(self) -> int:
-        """Vertices of all instances."""
+        """Number of vertices of all instances."""
         return len(self.numbers) * self.instances
 
     @cached_property
@@ -124,9 +124,9 @@ class Fetched:
 def arranged(
     mode: str, order: Array, restart: int | None, instances: int, last: bool, quads: Literal["second", "first"]
 ) -> tuple[Fetched, Vertices]:
-    """Return the vertices of a draw and its primitives, see `assemble`; what the vertices have is not there yet.
+    """Return the vertices of a draw and its primitives, see `assemble`; the vertices have no words yet.
 
-    Short draws in an order that was seen before are not assembled again, wherever their vertices begin.
+    Short draws in an order seen before are not assembled again, whatever their first vertex.
     """
     if instances != 1 or not 0 < len(order) <= LONGEST_KEPT:
         return _arranged(mode, order, restart, instances, last, quads)

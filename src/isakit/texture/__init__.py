@@ -1,4 +1,4 @@
-"""Textures and samplers, and the unit that answers texture instructions."""
+"""Textures and samplers, and the unit that executes texture instructions."""
 
 from __future__ import annotations
 

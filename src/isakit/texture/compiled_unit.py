@@ -1,12 +1,12 @@
-"""The texture unit as machine code: its text, traced for one kind of question (`engine.llvm.array_tracer`).
+"""The texture unit as machine code: its code, traced for one kind of query (`engine.llvm.array_tracer`).
 
-A question is a texture instruction with a texture and a sampler. What is alike for many of them is built into a
+A query is a texture instruction with a texture and a sampler. Properties that many of them share are compiled into a
 function: operation, target, format, filters, wrap modes, choices (`TextureKey`). Numbers and addresses are in a record
-that the function gets (`Descriptor`). Functions are kept on disk like all compiled code.
+passed to the function (`Descriptor`). Functions are cached on disk like all compiled code.
 
-The function answers for the 32 lanes of a warp, or says that it cannot: where the outcome hangs on the rounding error
-of a logarithm or of a sum, or a coordinate that repeats is very large. Then the array code does it. All indices are
-clamped before memory is read, whatever the coordinates are.
+The function computes the 32 lanes of a warp, or reports that it cannot: if the outcome depends on the rounding error of
+a logarithm or of a sum, or a repeating coordinate is very large. Then the array code does it. All indices are clamped
+before memory is read, whatever the coordinates are.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ MOST_TEXELS, LONGEST = 1 << 29, 1 << 20
 SMALLEST_NORMAL = 0x00800000
 DESCRIPTOR, _SOURCES, _RESULTS = (pointer(f"%{name}") for name in ("descriptor", "sources", "results"))
 _AT = Ref("%at", I64)
-"""Bytes from the row of a source or a result to the half of the warp that is computed."""
+"""Bytes from the row of a source or a result to the present half of the warp."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class TextureKey:
     def any_environment(self) -> bool:
         """Return whether flushing denormals changes nothing but coordinates (and levels) that are denormals.
 
-        Texels are moved as they are, or made from bytes, so that nothing between is that small.
+        Texels are moved unchanged, or converted from bytes, so that no intermediate value is denormal.
         """
         if self.target not in ("1d", "2d", "3d") or self.compare is not None:
             return False
@@ -108,7 +108,7 @@ def question(
     op: str, sources: int, offsets: Sequence[int], cube: bool, quads: bool, wanted: int, texture: Texture,
     sampler: Sampler, choices: TextureChoices, derivative_inf: bool,
 ) -> TextureKey | None:  # fmt: skip
-    """Return the key of an instruction; None where only the array code answers."""
+    """Return the key of an instruction; None if only the array code can execute it."""
     sizes = texture.sizes
     texels = sum(w * h * d for w, h, d in sizes)
     if texels >= MOST_TEXELS or max(max(s) for s in sizes) > LONGEST or min(texture.view[0], texture.last_level) < 0:
@@ -179,7 +179,7 @@ class _Bytes:
 
 
 class _Texture:
-    """A texture as the function sees it: what the question says, and numbers of the record."""
+    """A texture in the function's terms: constants of the key, and numbers of the record."""
 
     def __init__(self, code: Tracer, q: TextureKey, fused: bool) -> None:
         self._code, self._q = code, q
@@ -227,7 +227,7 @@ class _Texture:
 
 
 class _Sampler:
-    """A sampler as the function sees it."""
+    """A sampler in the function's terms."""
 
     unknown_codes = ()
 
@@ -238,14 +238,14 @@ class _Sampler:
         self.border_bits = texture.border()
 
     def for_texture(self, texture: _Texture, srgb_bits: int | None) -> _Sampler:
-        """See `Sampler.for_texture`: the numbers of the record are those already."""
+        """See `Sampler.for_texture`: the numbers of the record are already adjusted."""
         return self
 
 
 def text_of(q: TextureKey, target: Host) -> str:
     """Return the IR of `i32 @answer(ptr descriptor, ptr sources, ptr results, i32 lanes)`.
 
-    Sources and results are rows of 32 words. The result tells whether some of the lanes are left to the array code.
+    Sources and results are rows of 32 words. The result tells whether any of the lanes are left to the array code.
     Raises NotModelled, as the unit does.
     """
     module = LlvmModule(LANES)
@@ -277,7 +277,7 @@ def text_of(q: TextureKey, target: Host) -> str:
 
 
 def _function(module: LlvmModule, head: list[str], lines: list[str], f: IrFunction) -> str:
-    """Return the loop over the halves of a warp around the text for one of them."""
+    """Return the loop over the halves of a warp around the code for one of them."""
     half, b, end = 4 * LANES, Builder(module, first=1_000_000), Builder(module, first=2_000_000)
     lanes = Ref("%lanes", I32)
     b.label("entry")
@@ -317,7 +317,7 @@ _lock = threading.Lock()
 
 
 def function_of(q: TextureKey, target: Host) -> int:
-    """Return the address of the function for a key; 0 where only the array code answers."""
+    """Return the address of the function for a key; 0 if only the array code can execute it."""
     key = q, target
     found = _made.get(key)
     if found is not None:
@@ -335,7 +335,7 @@ def function_of(q: TextureKey, target: Host) -> int:
 
 
 class CompiledTextureUnit:
-    """Calls the compiled function of a texture key from Python. Raises NotModelled where there is none."""
+    """Calls the compiled function of a texture key from Python. Raises NotModelled if there is none."""
 
     def __init__(self, q: TextureKey, texture: Texture, sampler: Sampler, target: Host) -> None:
         address = function_of(q, target)
@@ -345,7 +345,7 @@ class CompiledTextureUnit:
         self._function = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3, ctypes.c_uint32)(address)
 
     def ask(self, sources: Sequence[Array]) -> tuple[Array, Array]:
-        """Return (components [4, lanes] u32, lanes that were answered) of u32 sources of whole warps."""
+        """Return (components [4, lanes] u32, lanes that were computed) for u32 sources of whole warps."""
         count = len(sources[0])
         given: Array = np.zeros((4, WARP), np.uint32)
         got, out, answered = np.zeros_like(given), np.zeros((4, count), np.uint32), np.ones(count, bool)

@@ -29,9 +29,9 @@ def face_of(x: Array, y: Array, z: Array) -> tuple[Array, Array, Array]:
 
 
 def on_one_face(face: Array, x: Array, y: Array, z: Array) -> list[Array]:
-    """Return directions that end on the plane of the face which the first lane of their quad is on.
+    """Return directions that end on the plane of the face that the first lane of their quad is on.
 
-    Those on that face stay as they are, and so do those that point away from it.
+    Those on that face are unchanged, and so are those that point away from it.
     """
     first = to_lanes(of_quads(face, 0))
     axis = first >> 1

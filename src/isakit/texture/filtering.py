@@ -18,7 +18,7 @@ from isakit.texture.lanes import known
 
 CANONICAL_NAN = 0x7FFF_FFFF
 _SLACK = 2.0**-49
-"""Bound of the relative error of the f64 sums, of the sum of the magnitudes."""
+"""Bound of the relative error of the f64 sums, relative to the sum of the magnitudes."""
 
 
 def weighted(values: list[Any], weights: list[Any], bits: int) -> Any:
@@ -64,7 +64,7 @@ def _exact(values: list[Array], terms: list[Array]) -> bool:
 
 
 def _tame(v: Array) -> bool:
-    """Return whether all are finite."""
+    """Return whether all values are finite."""
     return bool(np.isfinite(v).all())
 
 

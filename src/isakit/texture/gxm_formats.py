@@ -23,7 +23,7 @@ from isakit.texture.texel_formats import ComponentLayout, LayoutKind
 
 Layouts = Literal["linear", "swizzled", "tiled"]
 TILE = 32
-"""Texels of a side of a tile."""
+"""Edge of a tile in texels."""
 
 BASE_FORMATS = {
     0x00: "U8", 0x01: "S8", 0x02: "U4U4U4U4", 0x03: "U8U3U3U2", 0x04: "U1U5U5U5", 0x05: "U5U6U5", 0x06: "S5S5U6",
@@ -88,7 +88,7 @@ _BLOCKS = {"UBC1": (4, 8), "UBC2": (4, 16), "UBC3": (4, 16), "UBC4": (4, 8), "UB
 def gxm_format(name: str | int) -> GxmFormat:
     """Return a format by name (`U8U8U8U8_ABGR`, `DXT1`; the first order where none is given) or GXM number.
 
-    Raises LaunchError for what does not exist, NotModelled for formats whose layout is not known.
+    Raises LaunchError for an unknown format, NotModelled for formats whose layout is not known.
     """
     if isinstance(name, int):
         base = BASE_FORMATS.get(name >> 24 & 0xFF)
@@ -139,7 +139,10 @@ def _components(base: str) -> list[tuple[str, int]]:
 def texture_bytes(
     format: GxmFormat, width: int, height: int, stride: int | None = None, layout: Layouts = "linear"
 ) -> int:
-    """Return bytes of a level; `stride`: bytes from row to row of a linear one. Tiled ones end with a whole tile."""
+    """Return the size of a level in bytes; `stride`: bytes from row to row of a linear one.
+
+    Tiled levels are padded to whole tiles.
+    """
     if layout == "tiled":
         _check_tiled(format)
         width, height = -(-width // TILE) * TILE, -(-height // TILE) * TILE
@@ -337,7 +340,7 @@ def _blocks(f: GxmFormat, raw: Array, width: int, height: int, layout: Layouts) 
 
 
 def _signed_blocks(f: GxmFormat, blocks: Array, width: int, height: int) -> Array:
-    """Decode SBC4 and SBC5: like their unsigned kin, with signed ends and -127 and 127 as outer values."""
+    """Decode SBC4 and SBC5: like their unsigned counterparts, with signed ends and -127 and 127 as outer values."""
     rows, columns, size = blocks.shape
     flat, parts = blocks.reshape(-1, size), list[Array]()
     for k in range(size // 8):

@@ -23,9 +23,9 @@ _POWERS = (0, 2)
 
 @dataclass(frozen=True)
 class GxmTextureState:
-    """Properties of the texels that the words describe.
+    """Properties of the texels described by the words.
 
-    Attributes: `kind`, a key of `TEXTURE_TYPES`; `format`, as GXM numbers it; `width` and `height` in texels; `levels`;
+    Attributes: `kind`, a key of `TEXTURE_TYPES`; `format`, GXM's number; `width` and `height` in texels; `levels`;
     `address` of the texels.
     """
 

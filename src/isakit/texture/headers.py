@@ -23,9 +23,9 @@ class HeaderField:
     """A field of a header.
 
     Attributes: `name`; `field`: where it is in the 256 bits; `meaning` of a value in words. A field that the texture
-    unit does not model has a `neutral` value, which asks for nothing; others are counted (`not_modelled`), as are those
-    `unmodelled` of a field that it reads. `ignored` says why a field has no effect here. `option`: the TIC says by
-    `use_header_opt` whether its own field counts or the sampler's of the same name.
+    unit does not model has a `neutral` value, without effect; others are counted (`not_modelled`), as are those
+    `unmodelled` of a field that it reads. `ignored`: why a field has no effect here. `option`: `use_header_opt` in the
+    TIC selects its own field or the sampler's of the same name.
     """
 
     name: str
@@ -37,7 +37,7 @@ class HeaderField:
     unmodelled: frozenset[int] = frozenset()
 
     def asks(self, value: int) -> bool:
-        """Return whether a value asks for something that is not modelled."""
+        """Return whether a value requests something that is not modelled."""
         return value in self.unmodelled or self.neutral not in (None, value)
 
 
@@ -89,7 +89,7 @@ FILTERS = {1: "nearest", 2: "linear"}
 MIP_FILTERS = {1: "none", 2: "nearest", 3: "linear"}
 _SPREAD = _number
 _FORCED = frozenset({SNORM_FORCE_FP16, UNORM_FORCE_FP16})
-"""Results in half precision: taken as if they were not."""
+"""Results in half precision: treated as full precision."""
 _ONLY_ANISO = "refines anisotropic filtering, which max_aniso asks for"
 _ONLY_BITMAPS = "only for the format of single bits, which is refused"
 
@@ -179,7 +179,7 @@ def joined(words: Sequence[int]) -> int:
 
 
 def unpack(kind: str, words: Sequence[int]) -> dict[str, int]:
-    """Return field name -> value. Bits of no field come under `unknown`, at their place in the 256 bits."""
+    """Return field name -> value. Bits outside of all fields are under `unknown`, at their position in the 256 bits."""
     whole = joined(words)
     out = {h.name: h.field.get(whole) for h in HEADERS[kind]}
     for h in HEADERS[kind]:
@@ -208,7 +208,7 @@ def not_modelled(tic: tuple[int, ...], tsc: tuple[int, ...]) -> tuple[str, ...]:
 
 
 def pack(kind: str, values: Mapping[str, int]) -> tuple[int, ...]:
-    """Pack the given fields into the eight words; missing ones are 0. Raises LaunchError for what does not fit."""
+    """Pack the given fields into the eight words; missing ones are 0. Raises LaunchError for values that do not fit."""
     fields = {h.name: h.field for h in HEADERS[kind]}
     whole = values.get("unknown", 0)
     for name, value in values.items():

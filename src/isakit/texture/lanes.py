@@ -1,7 +1,7 @@
 """Operations of the texture unit on more than one lane.
 
-The unit's text computes with arrays of lanes; `engine.llvm.array_tracer` calls it with arrays that write down what is
-done to one lane, to make code. A test of whole arrays, which only saves work, goes through these functions.
+The unit's code computes with arrays of lanes; `engine.llvm.array_tracer` calls it with arrays that record the
+operations on one lane, to generate code. A test of whole arrays, which only saves work, goes through these functions.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 from isakit.engine.protocol import Array
 
 NEAR = 2.0**30
-"""The limit of `except_far` in code that is made."""
+"""The limit of `except_far` in generated code."""
 
 
 def known(lanes: object) -> TypeGuard[Array]:
-    """Return whether lanes are numbers, of which a part can be worked on by itself."""
+    """Return whether lanes are numbers, so that a part of them can be processed separately."""
     return isinstance(lanes, np.ndarray)
 
 
@@ -28,9 +28,9 @@ def everywhere(lanes: object) -> bool:
 
 
 def except_far(lanes: Any, limit: float, rare: Callable[[], Any]) -> Any:
-    """Return lanes of f32 numbers; those from a limit on are what `rare` gives.
+    """Return lanes of f32 numbers, with `rare` applied to those from a limit on.
 
-    Code that is made leaves these to the arrays, and more of them: the others are integers of 32 bits.
+    Generated code leaves these and more to the array code: the others are integers of 32 bits.
     """
     far = np.abs(lanes) >= (limit if known(lanes) else NEAR)
     out = except_for(far, lanes, rare)
@@ -40,7 +40,7 @@ def except_far(lanes: Any, limit: float, rare: Callable[[], Any]) -> Any:
 
 
 def except_for(lanes: Any, usual: Any, rare: Callable[[], Any]) -> Any:
-    """Return `usual`, but what `rare` gives in some lanes; code that is made leaves those to the arrays."""
+    """Return `usual`, but `rare` in some lanes, which generated code leaves to the array code."""
     if known(lanes):
         if not lanes.any():
             return usual
@@ -50,7 +50,7 @@ def except_for(lanes: Any, usual: Any, rare: Callable[[], Any]) -> Any:
 
 
 def doubtful(lanes: Callable[[], Any], value: Any) -> None:
-    """Leave lanes whose outcome hangs on the rounding errors of a value to the arrays, in code that is made."""
+    """Leave lanes whose outcome depends on the rounding errors of a value to the array code, in generated code."""
     if not known(value):
         value.code.mark(lanes())
 
@@ -78,6 +78,6 @@ def to_lanes(quads: Any) -> Any:
 
 
 def powers_of_two(n: Any) -> bool:
-    """Return whether all sizes are; a mask is much faster than a remainder."""
+    """Return whether all sizes are powers of two; a mask is much faster than a remainder."""
     traced: bool | None = getattr(n, "powers_of_two", None)
     return not np.any(n & (n - 1)) if traced is None else traced

@@ -15,7 +15,7 @@ from isakit.texture.texture_choices import TextureChoices
 FRACTION = 256
 """Levels of detail have eight fraction bits."""
 NEAR = 2.0**-36
-"""Compiled code does not decide about a logarithm so near to where its outcome changes."""
+"""Distance from a threshold within which compiled code does not decide about a logarithm."""
 
 
 class Levels(NamedTuple):
@@ -46,7 +46,7 @@ def derivative_lod(texels: Sequence[Array], vectors: int, choices: TextureChoice
 def chosen_levels(lod: Array, mip: str, first: int, last: int, origin: int, measured: bool = False) -> Levels:
     """Return the levels of a clamped level of detail, which counts from level `origin`.
 
-    `first` and `last` are what the texture offers. `measured`: the level of detail is a logarithm, which compiled code
+    `first` and `last` are the texture's levels. `measured`: the level of detail is a logarithm, which compiled code
     computes with another rounding error.
     """
     magnified = lod <= 0

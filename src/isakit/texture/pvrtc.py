@@ -59,7 +59,7 @@ def colour_fields(half: Array, opaque: Array, first: bool) -> Array:
 
 
 def enlarged(colour: Array, wide: int) -> Array:
-    """Enlarge the colours of blocks to texels, 0 to 255; a block's colour is that of the texel in its middle."""
+    """Enlarge the colours of blocks to texels, 0 to 255; a block's colour belongs to the texel in its middle."""
     rows, columns = int(colour.shape[0]), int(colour.shape[1])
     y: Array = np.arange(4 * rows)[:, None] - 2
     x: Array = np.arange(wide * columns)[None, :] - wide // 2

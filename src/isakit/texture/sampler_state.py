@@ -1,4 +1,4 @@
-"""Samplers: how coordinates become texels and texels become a value."""
+"""Samplers: the rules from coordinates to texels, and from texels to a value."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Sampler:
         border: the border colour R, G, B, A.
         compare: how the reference compares with a depth texel, None for no comparison.
         srgb: whether sRGB textures are decoded.
-        border_words: the border colour as raw words, for integer textures; overrules `border`.
+        border_words: the border colour as raw words, for integer textures; overrides `border`.
         srgb_border: R, G and B of the border of sRGB textures, as their texels hold it, 0 to 255; the nearest to
             `border` by default.
         unknown_codes: fields of a TSC whose codes have no known meaning, with the codes: the filters of an empty one.
@@ -116,10 +116,10 @@ class Sampler:
         return r, g, b
 
     def for_texture(self, texture: Texture, srgb_bits: int | None = None) -> Sampler:
-        """Return the sampler as it acts on a texture.
+        """Return the effective sampler for a texture.
 
-        A texture whose header says so has a bias of its own, and where sRGB is decoded the border is, too, from its
-        eight bits. Source: [graphics] 1.1, 1.2. `srgb_bits`: fraction bits of decoded values.
+        A texture may have a bias of its own in its header; if sRGB is decoded, the border is, too, from its eight bits.
+        Source: [graphics] 1.1, 1.2. `srgb_bits`: fraction bits of decoded values.
         """
         out = self if texture.lod_bias is None else replace(self, lod_bias=texture.lod_bias)
         if not (texture.format.srgb and self.srgb and not OUTSIDE.isdisjoint(self.modes)):

@@ -25,7 +25,7 @@ from isakit.texture.wrap import ONE as ONE_WEIGHT
 
 ONE = 0x3F80_0000
 _COMPARED = RED
-"""The key of what a comparison reads: R, and the border's first colour."""
+"""The key of the values that a comparison reads: R, and the border's first colour."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Image:
 
     # --- texels -------------------------------------------------------------------------------------------------------
     def _key(self, source: int, result: int) -> int:
-        """Return a raw component (2 R .. 5 A) and, from bit 3 on, which of the border's colours stands for it."""
+        """Return a raw component (2 R .. 5 A) and, from bit 3 on, which of the border's colours replaces it."""
         return source | (result if self._by_result else source - RED) << 3
 
     def _component(self, key: int, at: Array, inside: Array | None) -> Array:
@@ -84,7 +84,7 @@ class Image:
         return np.full(n, {ZERO: 0, ONE_INTEGER: 1, ONE_FLOAT: ONE}.get(source, 0), np.uint32)
 
     def assembled(self, parts: dict[int, Array], n: int, wanted: int) -> list[Array]:
-        """Return x, y, z, w from raw components by the texture's sources; a comparison stands for R everywhere."""
+        """Return x, y, z, w from raw components by the texture's sources; a comparison replaces R everywhere."""
         zero = np.zeros(n, np.uint32)
         out: list[Array] = []
         for c, s in enumerate(self.texture.format.sources):
@@ -105,7 +105,7 @@ class Image:
         return t.widths[level], t.heights[level], t.bases[level]
 
     def place(self, index: Sequence[Array], layer: Array | None, strides: Strides) -> Array:
-        """Return the place of texels in the planes: indices per axis, and the layer (in 3D the third index)."""
+        """Return the index of texels in the planes, from indices per axis and the layer (in 3D the third index)."""
         w, h, base = strides
         at = index[0]
         rows = index[1] if len(index) > 1 else None
@@ -123,7 +123,7 @@ class Image:
         return self.assembled(parts, len(at), wanted)
 
     def texels_of_nothing(self, n: int, wanted: int) -> list[Array]:
-        """Return the result of a fetch outside: zero components, and ones where the format has ones."""
+        """Return the result of a fetch outside: zero components, and ones where the format's sources are one."""
         return self.assembled({s: np.zeros(n, np.uint32) for s in self.needed(wanted)}, n, wanted)
 
     # --- one level ----------------------------------------------------------------------------------------------------
@@ -237,7 +237,7 @@ class Image:
 
 
 def both(a: Array | None, b: Array | None) -> Array | None:
-    """Join two conditions; None holds everywhere."""
+    """Combine two conditions; None holds everywhere."""
     return b if a is None else a if b is None else a & b
 
 

@@ -48,17 +48,17 @@ class Texture:
         data: the first level, or a list of levels, as arrays of texels. A level has the shape [w] for 1d and buffer,
             [h, w] for 2d and rect, [d, h, w] for 3d, [layers, w] and [layers, h, w] for arrays, [6, h, w] for cubes in
             the order +X -X +Y -Y +Z -Z; one axis more for the components of a texel. Row 0 is texture coordinate 0.
-        format: a name like rgba8, r32f, srgba8; by default what the array's type and components suggest. Packed and
+        format: a name like rgba8, r32f, srgba8; (default: suggested by the array's type and components). Packed and
             depth formats take the texels as unsigned integers, or d32f as float32; compressed ones bytes of blocks as
             [rows, columns, bytes of a block].
         target: 1d, 2d, 3d, cube, 1d_array, 2d_array, cube_array, buffer or rect.
         normalized: whether coordinates are 0 to 1; rect and buffer textures count in texels.
-        read: what integer arrays become by default: `normalized` numbers or `element` values.
+        read: interpretation of integer arrays by default: `normalized` numbers or `element` values.
         size: (width, height) of the first level of a compressed texture.
-        view: (first, last) level that is used; all by default.
+        view: (first, last) level that is used (default: all).
 
-    Attributes: `format`, `target`, `normalized`, `sizes` [(width, height, depth or layers or faces) per level].
-    Raises LaunchError for arrays that do not fit the format or the target.
+    Attributes: `format`, `target`, `normalized`, `sizes` [(width, height, depth or layers or faces) per level]. Raises
+    LaunchError for arrays that do not fit the format or the target.
     """
 
     def __init__(
@@ -137,13 +137,13 @@ class Texture:
         """Make a texture over memory that may change between launches.
 
         Args:
-            source: gives the bytes, a uint8 array, whenever a launch begins.
+            source: returns the bytes, a uint8 array, whenever a launch begins.
             format: a name as for arrays.
             width: texels of a row.
             height: rows.
             depth: slices, which follow each other without a gap.
             target: buffer, 1d, 2d, rect or 3d.
-            pitch: bytes from a row to the next; tight by default.
+            pitch: bytes from one row to the next (default: no padding).
             normalized: as for arrays.
 
         Raises LaunchError for sizes that the memory does not hold, and for rows that overlap.
@@ -205,7 +205,7 @@ class Texture:
         return out
 
     def _take_level(self, raw: Array, size: tuple[int, int, int], pitch: int) -> int:
-        """Add a level from bytes; returns how many it took."""
+        """Add a level from bytes; return how many bytes it took."""
         made = self.format.layout
         w, h, d = size
         columns, rows = -(-w // made.block), -(-h // made.block) * d
@@ -224,7 +224,7 @@ class Texture:
     # --- what the texture unit asks -----------------------------------------------------------------------------------
     @property
     def over_memory(self) -> bool:
-        """Return whether it lies in memory that may change between launches."""
+        """Return whether the texture is in memory that may change between launches."""
         return self._source is not None
 
     def refresh(self) -> None:
@@ -247,7 +247,7 @@ class Texture:
         return found
 
     def words_of_texels(self) -> Array:
-        """Return texels of four bytes as they came, u32, levels one after another."""
+        """Return texels of four bytes unchanged, u32, levels one after another."""
         if self._words is None:
             self._words = np.ascontiguousarray(np.concatenate(self._raw)).view(np.uint32).ravel()
         return self._words
@@ -259,7 +259,7 @@ class Texture:
 
     @property
     def axes(self) -> int:
-        """Axes of an image."""
+        """Number of axes of an image."""
         return AXES[self.target]
 
     @property
@@ -269,7 +269,7 @@ class Texture:
 
     @property
     def one_level(self) -> bool:
-        """Return whether sampling can use no other level than the first of the view."""
+        """Return whether sampling can only use the first level of the view."""
         return self.view[0] >= self.last_level
 
     @property
@@ -279,7 +279,7 @@ class Texture:
 
     @property
     def lod_bias(self) -> float | None:
-        """The bias of the level of detail that replaces the sampler's; None where the sampler's counts."""
+        """The bias of the level of detail that replaces the sampler's; None if the sampler's applies."""
         if not self.fields.get("use_header_opt"):
             return None
         bias = self.fields["lod_bias"]
@@ -287,7 +287,7 @@ class Texture:
 
     @property
     def one_border_colour(self) -> bool:
-        """Return whether R of the border stands for all components: of depth formats, and where the header says so."""
+        """Return whether R of the border applies to all components: for depth formats, and if the header says so."""
         return "Z" in self.format.layout.name or bool(self.fields.get("depth_texture"))
 
     @property

@@ -10,22 +10,22 @@ from isakit.settings import Settings
 
 @dataclass(frozen=True)
 class TextureChoices(Settings):
-    """Answers to open questions. Source: [graphics] 2, 5.
+    """Choices on open questions. Source: [graphics] 2, 5.
 
     Attributes:
         weights: how the 8-bit fraction of a linear filter is made: rounded to `nearest` (which may reach the next
             texel), or `truncate`.
-        lod_norm: length of a coordinate derivative: `euclid` as the API rules want it, `max` as one software renderer
-            has it.
+        lod_norm: length of a coordinate derivative: `euclid` as the API rules require, `max` as in one software
+            renderer.
         lod_vectors: derivatives that count: `header` (two or four, as the texture says), 2 or 4 of a quad.
         cube_lod: coordinates of a cube whose derivatives count, in a quad on several faces: those on the `face` of the
             quad's first lane, which goes on beyond its edge as the rules of OpenGL want it, or the three of the
             `vector` as programs divide them.
-        nan: what a NaN coordinate is taken for: `zero`. Infinite ones go to the end when clamping, else to 0.
+        nan: the value used for a NaN coordinate: `zero`. Infinite ones go to the end when clamping, else to 0.
         unbound: a texture or sampler number nothing is bound to: `fault`, or `zero` results.
-        fetch_outside: what texfetch gives for a texel that is not there: `zero` (with the format's ones), or the
+        fetch_outside: the result of texfetch for a texel outside: `zero` (with the format's ones), or the
             nearest one by `clamp`.
-        size_of_cubes: what texsize says about cube arrays: `layers` (whole cubes), or `faces`.
+        size_of_cubes: the result of texsize for cube arrays: `layers` (whole cubes), or `faces`.
         srgb_bits: fraction bits of values decoded from sRGB; None for all of f32.
         srgb_of: what is decoded from sRGB: what the `results` x, y and z are taken from, or the components that are
             `stored` as R, G and B. They differ where alpha is stored as G, as with luminance and alpha.

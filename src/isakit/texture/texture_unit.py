@@ -1,4 +1,4 @@
-"""The texture unit: answers texture instructions of a whole gang of warps.
+"""The texture unit: executes texture instructions of a whole gang of warps.
 
 Order of the sources: coordinates, array layer (an integer), reference, bias or level. Source: [graphics] 2.1, 2.7.
 """
@@ -24,7 +24,7 @@ from isakit.texture.wrap import linear
 
 
 class UnboundTexture(IsakitError):
-    """A program uses a texture or sampler number nothing is bound to."""
+    """A program uses a texture or sampler number that is not bound."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +253,7 @@ class TextureUnit:
         return [np.where(inside, g, b) for g, b in zip(got, blank, strict=True)]
 
     def _texsize(self, image: Image, sources: list[Array], asked: TextureInstruction) -> list[Array]:
-        """Return width, height, depth of a level, layers behind the last axis, and in w the number of levels."""
+        """Return width, height, depth of a level, layers after the last axis, and in w the number of levels."""
         t = image.texture
         n = len(sources[0])
         level = np.clip(_signed(sources[0]) + self._origin(image), 0, 31)
@@ -268,7 +268,7 @@ class TextureUnit:
         return [v.astype(np.uint32) for v in values]
 
     def _texquerylod(self, image: Image, sources: list[Array], asked: TextureInstruction) -> list[Array]:
-        """Return the level of detail clamped to the levels there are, and unclamped, in fixed point."""
+        """Return the level of detail clamped to the existing levels, and unclamped, in fixed point."""
         _, _, texels = self._request(image, sources, asked)
         n = len(sources[0])
         lod = self._level(image, texels, n, asked.quads) + image.sampler.lod_bias
@@ -307,20 +307,23 @@ class TextureUnit:
 
 
 def _at_least(count: int, sources: Sequence[Array], what: str) -> None:
-    """Raise NotModelled for a query with fewer coordinates than it can be answered with."""
+    """Raise NotModelled for a query with too few coordinates."""
     if len(sources) < count:
         raise NotModelled(f"{what} with {len(sources)} sources", f"it takes at least {count} coordinates")
 
 
 def _layer(sources: list[Array], n: int, layers: Array | int) -> tuple[Array, list[Array]]:
-    """Return (array layer of each lane, clamped to those there are, sources after it); layer 0 where no source says."""
+    """Return (array layer of each lane, clamped to the existing ones, remaining sources); layer 0 without a source."""
     if not sources:
         return np.zeros(n, np.int64), sources
     return np.clip(_signed(sources[0]), 0, layers - 1), sources[1:]
 
 
 def _chosen(request: SampleRequest, here: Any, yes: Any, no: Any) -> list[Array]:
-    """Return `yes(request, lanes)` where `here` holds, else `no`; of arrays each works on its own lanes only."""
+    """Return `yes(request, lanes)` where `here` holds, else `no`.
+
+    For arrays, each is called with its own lanes only.
+    """
     if not known(here):
         return [np.where(here, a, b) for a, b in zip(yes(request, None), no(request, None), strict=True)]
     out = [np.zeros(len(here), np.uint32) for _ in range(4)]
@@ -332,7 +335,7 @@ def _chosen(request: SampleRequest, here: Any, yes: Any, no: Any) -> list[Array]
 
 
 def _those(lanes: Any, here: Any) -> Any:
-    """Select some of the lanes."""
+    """Return the selected lanes."""
     return lanes if lanes is None or here is None else lanes[here]
 
 

@@ -23,7 +23,7 @@ FAR = 2.0**40
 
 
 class Tap(NamedTuple):
-    """One texel along an axis: `at` (int64), `inside` (False: the border; None: nowhere), `weight` (of 256)."""
+    """One texel along an axis: `at` (int64), `inside` (False: the border, None: never that), `weight` (of 256)."""
 
     at: Array
     inside: Array | None
@@ -44,7 +44,7 @@ def tamed(u: Array, n: Array | int, mode: int) -> Array:
 
 
 def wrapped(i: Array, n: Array | int, mode: int) -> tuple[Array, Array | None]:
-    """Return texel of an index, and where it is one: (index, inside). Indices are int64."""
+    """Return the texel of an index, and whether it is inside: (index, inside). Indices are int64."""
     if mode == REPEAT:
         return (i & (n - 1) if powers_of_two(n) else np.mod(i, n)), None
     if mode == MIRROR:
@@ -57,9 +57,9 @@ def wrapped(i: Array, n: Array | int, mode: int) -> tuple[Array, Array | None]:
 
 
 def moved(u: Array, mode: int, offset: int) -> tuple[Array, int]:
-    """Return a coordinate, and what is left to add to the index.
+    """Return a coordinate, and the remaining offset to add to the index.
 
-    Modes that clamp the coordinate do so when the offset has been added, as the others wrap then.
+    Modes that clamp the coordinate do so after the offset has been added, when the others wrap.
     """
     return (u + float(offset), 0) if offset and mode in (CLAMP, MIRROR_CLAMP) else (u, offset)
 
