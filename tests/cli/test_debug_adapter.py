@@ -299,8 +299,8 @@ def test_a_client_that_is_no_client_ends_the_conversation(client: Client, data: 
 
 
 # --- on a port --------------------------------------------------------------------------------------------------------
-def served() -> DapServer:
-    server = DapServer(diverging())
+def served(session: Session | None = None) -> DapServer:
+    server = DapServer(session or diverging())
     threading.Thread(target=server.serve, daemon=True).start()
     return server
 
@@ -347,32 +347,34 @@ def message(command: str, **arguments: Any) -> bytes:
 
 def test_an_editor_that_asks_for_more_than_can_be_kept_during_a_run_is_closed() -> None:
     kernel = isakit.Device("gt200").load(isakit.isa("tesla", "gt200").assemble(ENDLESS))["k"]
-    server = DapServer(Session(kernel.machine(1, 32)))
+    session = Session(kernel.machine(1, 32))
+    server = DapServer(session)
     threading.Thread(target=server.serve, daemon=True).start()
     with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as greedy:
         greedy.sendall(message("continue"))
-        assert until(lambda: server.session.position > 0)
+        assert until(lambda: session.position > 0)
         with suppress(ConnectionError):
             for _ in range(100):
                 greedy.sendall(message("evaluate", expression="1", more=[[]] * 200_000))
             pytest.fail("all of it is kept")
-    position = server.session.position
+    position = session.position
     connection, _ = talk(server.port, "initialize", "threads")
-    assert server.session.position >= position
+    assert session.position >= position
     connection.close()
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "OPTIONS", "PRI"])
 def test_messages_in_a_request_of_http_are_not_carried_out(method: str) -> None:
     """The header of a request has a line in common with the protocol, and its body may be any message."""
-    server = served()
+    session = diverging()
+    server = served(session)
     body = json.dumps({"seq": 1, "type": "request", "command": "stepIn", "arguments": {}}).encode()
     page = socket.create_connection(("127.0.0.1", server.port), PATIENCE)
     with page, suppress(ConnectionError):  # it is closed as soon as the first line has been read
         page.sendall(b"%s / HTTP/1.1\r\nContent-Length: %d\r\n\r\n%s" % (method.encode(), len(body), body))
         page.sendall(b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
         assert page.recv(100) == b""
-    assert server.session.position == 0
+    assert session.position == 0
     connection, _ = talk(server.port, "initialize")
     connection.close()
 

@@ -75,7 +75,7 @@ def test_by_a_server_that_waits_for_a_client(elsewhere: Callable[[Callable[[], o
     server = loopback.SingleClientServer(loopback.listener(0), lambda client: True)
     elsewhere(server.close)
     with pytest.raises(_Noticed):
-        server.run()
+        server.serve()
 
 
 def test_by_an_adapter_that_waits_for_a_request(elsewhere: Callable[[Callable[[], object]], None]) -> None:

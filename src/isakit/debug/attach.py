@@ -16,7 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, cast
 
 from isakit.debug import loopback
-from isakit.debug.dap import Adapter
+from isakit.debug.dap import serve_editor
 from isakit.debug.gdb.server import Conversation
 from isakit.debug.program_session import RunningProgram
 from isakit.debug.terminal import Commands, ProgramGoneError, Reply
@@ -126,15 +126,14 @@ class AttachServer:
     """
 
     def __init__(self, place: int | str, chip: str, *, waits: bool, tell: Callable[[str], None]) -> None:
-        self._listening = loopback.listener(place)
-        self.place = loopback.place_of(self._listening)
+        self._clients = loopback.SingleClientServer(loopback.listener(place), self._serve)
+        self.place = self._clients.place
         self._running = RunningProgram(_nothing(chip), waits)
         self._running.interrupt = self._hang_up
         self._running.waiting = lambda: tell(f"the program waits: isakit debug --attach {self.place}")
         self._turn = threading.Lock()  # a program's threads launch side by side
         self._client: socket.socket | None = None
-        self._clients = loopback.SingleClientServer(self._listening, self._serve)
-        self._thread = threading.Thread(target=self._clients.run, name="isakit-attach", daemon=True)
+        self._thread = threading.Thread(target=self._clients.serve, name="isakit-attach", daemon=True)
         self._thread.start()
 
     @property
@@ -179,11 +178,7 @@ class AttachServer:
             elif first == b"{":
                 _TerminalConversation(self._running, client).run()
             else:
-                with client.makefile("rb") as source:
-                    try:
-                        Adapter(self._running.session, source, loopback.SocketWriter(client)).serve()
-                    finally:
-                        self._hang_up()  # ends the thread that reads
+                serve_editor(self._running.session, client)
         except OSError:  # the client went while its conversation began
             pass
         finally:

@@ -275,13 +275,10 @@ class Adapter:
     def _stack(self, arguments: Message) -> JsonObject:
         session = self.session
         groups.look_at(session, int(arguments.get("threadId", self._focused())))
-        here = session.address
-        places = [] if here is None else [here]
-        places += [f.address for f in session.frames() if "call" in f.kind]
         frames = [
             {"id": k + 1, "name": source_label(session, a) or hex(a), "instructionPointerReference": hex(a),
              **self._line(self.sources.at(a))}
-            for k, a in enumerate(places)
+            for k, a in enumerate(session.code_path())
         ]  # fmt: skip
         return {"stackFrames": frames, "totalFrames": len(frames)}
 
@@ -386,45 +383,39 @@ class Adapter:
         return {"result": source_views.number_text(self.session.evaluate(text)), "variablesReference": 0}
 
     def _instruction_breakpoints(self, arguments: Message) -> JsonObject:
-        self._forget("instruction")
-        out: list[JsonObject] = []
-        for b in list(arguments.get("breakpoints", []))[:MOST]:
-            try:
-                address = int(str(b["instructionReference"]), 0) + int(b.get("offset", 0))
-                made = self._break("instruction", address, b)
-            except _UNUSABLE as e:
-                out.append({"verified": False, "message": str(e)})
-                continue
-            out.append({"id": made.number, "verified": True, "instructionReference": hex(address)})
-        return {"breakpoints": out}
+        def one(b: Any) -> JsonObject:
+            address = int(str(b["instructionReference"]), 0) + int(b.get("offset", 0))
+            made = self._break("instruction", address, b)
+            return {"id": made.number, "verified": True, "instructionReference": hex(address)}
+
+        return self._breakpoints("instruction", arguments, one)
 
     def _source_breakpoints(self, arguments: Message) -> JsonObject:
         """Replace the breakpoints of a file. A breakpoint on a line without code moves to the next line with code."""
         path = _path(_source_of(arguments))
-        self._forget(path)
-        out: list[JsonObject] = []
-        for b in list(arguments.get("breakpoints", []))[:MOST]:
-            try:
-                where = self.sources.place(path, int(b["line"]))
-                if where is None and not self.session.later:
-                    raise LaunchError("no code comes from this line or those below it")
-                made = self._break(path, where or f"{path or 'ptx'}:{b['line']}", b)
-            except _UNUSABLE as e:
-                out.append({"verified": False, "message": str(e)})
-                continue
-            out.append(self._told(made, path))
-        return {"breakpoints": out}
+
+        def one(b: Any) -> JsonObject:
+            where = self.sources.place(path, int(b["line"]))
+            if where is None and not self.session.later:
+                raise LaunchError("no code comes from this line or those below it")
+            return self._told(self._break(path, where or f"{path or 'ptx'}:{b['line']}", b), path)
+
+        return self._breakpoints(path, arguments, one)
 
     def _function_breakpoints(self, arguments: Message) -> JsonObject:
-        self._forget("function")
+        return self._breakpoints(
+            "function", arguments, lambda b: self._told(self._break("function", str(b["name"]), b))
+        )
+
+    def _breakpoints(self, kind: str, arguments: Message, one: Callable[[Any], JsonObject]) -> JsonObject:
+        """Set the breakpoints that a request asks for, each by `one`, in place of those of the last request."""
+        self._forget(kind)
         out: list[JsonObject] = []
         for b in list(arguments.get("breakpoints", []))[:MOST]:
             try:
-                made = self._break("function", str(b["name"]), b)
+                out.append(one(b))
             except _UNUSABLE as e:
                 out.append({"verified": False, "message": str(e)})
-                continue
-            out.append(self._told(made))
         return {"breakpoints": out}
 
     def _told(self, b: Breakpoint, path: str = "") -> JsonObject:
@@ -502,9 +493,6 @@ class Adapter:
         self.session.write(space, address, data)
         return {"bytesWritten": len(data)}
 
-    def _pause(self, arguments: Message) -> JsonObject:
-        return {}
-
 
 _HANDLERS: dict[str, Callable[[Adapter, Message], JsonObject]] = {
     "initialize": Adapter._initialize, "launch": Adapter._nothing, "attach": Adapter._nothing,
@@ -513,7 +501,7 @@ _HANDLERS: dict[str, Callable[[Adapter, Message], JsonObject]] = {
     "variables": Adapter._variables, "setVariable": Adapter._set_variable, "evaluate": Adapter._evaluate,
     "setInstructionBreakpoints": Adapter._instruction_breakpoints, "dataBreakpointInfo": Adapter._data_info,
     "setDataBreakpoints": Adapter._data_breakpoints, "disassemble": Adapter._disassemble,
-    "readMemory": Adapter._read_memory, "writeMemory": Adapter._write_memory, "pause": Adapter._pause,
+    "readMemory": Adapter._read_memory, "writeMemory": Adapter._write_memory, "pause": Adapter._nothing,
     "setBreakpoints": Adapter._source_breakpoints, "setFunctionBreakpoints": Adapter._function_breakpoints,
     "breakpointLocations": Adapter._breakpoint_locations, "source": Adapter._source_text,
     "loadedSources": Adapter._loaded_sources, "exceptionInfo": Adapter._exception_info,
@@ -560,30 +548,24 @@ def _path(source: Message) -> str:
     return "" if source.get("sourceReference") else str(source["path"])
 
 
-class DapServer:
+def serve_editor(session: Session, client: socket.socket) -> bool:
+    """Serve an editor until it disconnects, which is True, or goes away, which stops the program."""
+    with client.makefile("rb") as source:
+        try:
+            return Adapter(session, source, loopback.SocketWriter(client)).serve()
+        finally:
+            with suppress(OSError):
+                client.shutdown(socket.SHUT_RDWR)  # ends the thread that reads
+
+
+class DapServer(loopback.SingleClientServer):
     """A session on a port or a socket: one editor at a time, until one disconnects.
 
-    Raises LaunchError for a port that cannot be used.
+    One that vanishes leaves the session to the next. Raises LaunchError for a port not to be had.
     """
 
     def __init__(self, session: Session, place: int | str = 0) -> None:
-        self.session = session
-        self._listening = loopback.listener(place)
-        self.place = loopback.place_of(self._listening)
-        self.port = 0 if isinstance(place, str) else int(self._listening.getsockname()[1])
-
-    def serve(self) -> None:
-        """Serve editors. One that vanishes stops the program and leaves the session to the next one."""
-
-        def one(client: socket.socket) -> bool:
-            with client.makefile("rb") as source:
-                try:
-                    return Adapter(self.session, source, loopback.SocketWriter(client)).serve()
-                finally:
-                    with suppress(OSError):
-                        client.shutdown(socket.SHUT_RDWR)  # ends the thread that reads
-
-        loopback.SingleClientServer(self._listening, one).run()
+        super().__init__(loopback.listener(place), lambda client: serve_editor(session, client))
 
 
-__all__ = ["Adapter", "DapError", "DapServer", "read_message"]
+__all__ = ["Adapter", "DapError", "DapServer", "read_message", "serve_editor"]

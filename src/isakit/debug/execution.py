@@ -135,6 +135,10 @@ class Execution(ABC):
         """Return the thread's stack, innermost entry first."""
         return []
 
+    def calls(self, thread: int) -> list[Frame]:
+        """Return the calls on a thread's stack, innermost first."""
+        return [f for f in self.frames(thread) if "call" in f.kind]
+
     def facts(self, thread: int) -> Mapping[str, int]:
         """Return the variables of a thread that expressions can name: `lane`, `warp`, `block.x` and so on."""
         return {"thread": thread}

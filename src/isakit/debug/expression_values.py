@@ -43,8 +43,7 @@ _HOST: dict[str, Callable[[float, float], float]] = {
     "/": lambda a, b: a / b if b else 0.0,
     "%": lambda a, b: math.nan if b and math.isinf(a) else math.fmod(a, b) if b else 0.0,
 }  # fmt: skip
-"""Operators on doubles that are constant."""
-_BITS = ("&", "|", "^", "<<", ">>")
+"""Operators on doubles that are known."""
 _SIGN = 1 << 63
 _ALL = (1 << 64) - 1
 LAST_ADDRESS = 0xFF_FFFF_FFFF
@@ -183,47 +182,10 @@ def _unary(operator: str, v: TypedValue) -> TypedValue:
 
 def _binary(operator: str, a: TypedValue, b: TypedValue) -> TypedValue:
     if operator in _BITS:
-        return TypedValue(_of_bits(operator, _whole(a), _whole(b)), False)
+        return TypedValue(_BITS[operator](_whole(a), _whole(b)), False)
     if a.real or b.real:
         return _of_doubles(operator, _double(a), _double(b))
-    x, y = a.bits, b.bits
-    match operator:
-        case "==":
-            return _flag(x == y)
-        case "!=":
-            return _flag(~(x == y))
-        case "<":
-            return _flag(x.slt(y))
-        case "<=":
-            return _flag(~y.slt(x))
-        case ">":
-            return _flag(y.slt(x))
-        case ">=":
-            return _flag(~x.slt(y))
-        case "+":
-            return TypedValue(x + y, False)
-        case "-":
-            return TypedValue(x - y, False)
-        case "*":
-            return TypedValue(x * y, False)
-        case "/":
-            return TypedValue(_quotient(x, y), False)
-        case _:
-            return TypedValue(select(y.is_zero, 0, x - y * _quotient(x, y)), False)
-
-
-def _of_bits(operator: str, x: Value, y: Value) -> Value:
-    match operator:
-        case "&":
-            return x & y
-        case "|":
-            return x | y
-        case "^":
-            return x ^ y
-        case "<<":
-            return select(y.ult(64), x << y, 0)
-        case _:
-            return select(y.ult(64), x >> y, 0)
+    return TypedValue(_WHOLE[operator](a.bits, b.bits).resize(64), False)
 
 
 def _quotient(x: Value, y: Value) -> Value:
@@ -233,20 +195,34 @@ def _quotient(x: Value, y: Value) -> Value:
     return select(y.is_zero, 0, select(x.sign ^ y.sign, -q, q))
 
 
+_BITS: dict[str, Callable[[Value, Value], Value]] = {
+    "&": lambda x, y: x & y, "|": lambda x, y: x | y, "^": lambda x, y: x ^ y,
+    "<<": lambda x, y: select(y.ult(64), x << y, 0),
+    ">>": lambda x, y: select(y.ult(64), x >> y, 0),
+}  # fmt: skip
+"""Operators on the bits of numbers."""
+_WHOLE: dict[str, Callable[[Value, Value], Value]] = {
+    "==": lambda x, y: x == y, "!=": lambda x, y: ~(x == y),
+    "<": lambda x, y: x.slt(y), "<=": lambda x, y: ~y.slt(x), ">": lambda x, y: y.slt(x), ">=": lambda x, y: ~x.slt(y),
+    "+": host.add, "-": host.sub, "*": host.mul, "/": _quotient,
+    "%": lambda x, y: select(y.is_zero, 0, x - y * _quotient(x, y)),
+}  # fmt: skip
+"""Operators on whole numbers: a number, or a bit that says whether it is so."""
+_IEEE: dict[str, Callable[[Value, Value], Value]] = {
+    "+": lambda x, y: ieee_add(x, y, format="f64"), "-": lambda x, y: ieee_add(x, y ^ _SIGN, format="f64"),
+    "*": lambda x, y: ieee_mul(x, y, format="f64"),
+}  # fmt: skip
+"""Operators on doubles that are not known, besides comparisons."""
+
+
 def _of_doubles(operator: str, x: Value, y: Value) -> TypedValue:
     if x.op == "const" and y.op == "const":
         return _constant(_HOST[operator](_known(x), _known(y)))
     if operator in _REAL:
         return _flag((ieee_compare(x, y, format="f64") & _REAL[operator]).ugt(0))
-    match operator:
-        case "+":
-            return TypedValue(ieee_add(x, y, format="f64"), True)
-        case "-":
-            return TypedValue(ieee_add(x, y ^ _SIGN, format="f64"), True)
-        case "*":
-            return TypedValue(ieee_mul(x, y, format="f64"), True)
-        case _:
-            raise NotModelled(f"`{operator}` of doubles that are not known", "each thread is asked for its own")
+    if operator in _IEEE:
+        return TypedValue(_IEEE[operator](x, y), True)
+    raise NotModelled(f"`{operator}` of doubles that are not known", "each thread is asked for its own")
 
 
 # --- evaluation -------------------------------------------------------------------------------------------------------

@@ -128,17 +128,23 @@ def _has_left(client: socket.socket | None) -> bool:
 
 
 class SingleClientServer:
-    """Serves one client at a time; others are turned away while it is connected."""
+    """Serves one client at a time; turns others away while one is connected.
+
+    Attributes: `place`: the address, as clients take it; `port`: 0 for a file in a folder.
+    """
 
     def __init__(self, listening: socket.socket, serve: Callable[[socket.socket], bool]) -> None:
         self._listening, self._serve = listening, serve
+        self.place = place_of(listening)
+        name = listening.getsockname()
+        self.port: int = 0 if isinstance(name, str) else name[1]
         self._free = threading.Event()
         self._client: socket.socket | None = None
         self._waiting: list[socket.socket | None] = []
         self._here = threading.Condition()
 
-    def run(self) -> None:
-        """Serve until a client is done, in which case `serve` returns True."""
+    def serve(self) -> None:
+        """Serve until a client says that it is done, which `serve` tells by True."""
         self._free.set()
         with closing(self._listening):
 
@@ -188,7 +194,7 @@ class SingleClientServer:
             self._here.notify()
 
     def close(self) -> None:
-        """Let `run` return after the present client."""
+        """Let `serve` return after the client that is there."""
         self._next(None)
 
 

@@ -11,7 +11,7 @@ from typing import cast
 
 from isakit.asm import Program
 from isakit.debug import breakpoints
-from isakit.debug.execution import Frame, Hit, Point
+from isakit.debug.execution import Hit, Point
 from isakit.debug.executions import execution_of
 from isakit.debug.expression_values import evaluate
 from isakit.debug.expressions import Binary, Load, Node, Number, NumberTerm, Variable
@@ -103,16 +103,18 @@ class Session(SessionView):
         return self.stop
 
     def _no_deeper(self) -> Callable[[int], bool]:
-        """Return a test whether a thread is in no more calls than the focused thread is now."""
-        depth = len(self._calls(self.focus))
-        return lambda t: len(self._calls(t)) <= depth
+        """Return a test whether a thread is in no more calls than the focused one is now."""
+        depth = len(self.execution.calls(self.focus))
+        return lambda t: len(self.execution.calls(t)) <= depth
 
     def finish(self) -> Stop:
         """Run until the function the focused thread is in has returned. Raises LaunchError outside of a call."""
-        calls = self._calls(self.focus)
+        calls = self.execution.calls(self.focus)
         if not calls:
             raise LaunchError("no call is on the stack")
-        return self._until([calls[0].address], lambda t: len(self._calls(t)) < len(calls), "step", "after the call")
+        return self._until(
+            [calls[0].address], lambda t: len(self.execution.calls(t)) < len(calls), "step", "after the call"
+        )
 
     def to_join(self) -> Stop:
         """Run until the focused group is about to execute an instruction at which lanes reconverge, or a barrier."""
@@ -271,9 +273,6 @@ class Session(SessionView):
     @property
     def _delay(self) -> int:
         return self.program.decoder.isa.delay_slots
-
-    def _calls(self, thread: int) -> list[Frame]:
-        return [f for f in self.execution.frames(thread) if "call" in f.kind]
 
     def _stopped(
         self, reason: Reason, text: str, numbers: tuple[int, ...] = (), fault: Exception | None = None

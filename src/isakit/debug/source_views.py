@@ -137,13 +137,10 @@ def evaluated(session: SessionView, text: str) -> Number:
 # --- the way to here --------------------------------------------------------------------------------------------------
 def backtrace(session: SessionView, sources: Sources) -> list[str]:
     """Return the calls that the focused thread is in, innermost first, as gdb does."""
-    here = session.address
-    if here is None:
-        return ["the thread has ended"]
-    places = [here, *(f.address for f in session.frames() if "call" in f.kind)]
     return [
-        cut(f"#{k:<2} {a:#06x} in {source_label(session, a) or '??'}{_at(sources.at(a))}") for k, a in enumerate(places)
-    ]
+        cut(f"#{k:<2} {a:#06x} in {source_label(session, a) or '??'}{_at(sources.at(a))}")
+        for k, a in enumerate(session.code_path())
+    ] or ["the thread has ended"]
 
 
 def _at(place: SourcePlace | None) -> str:

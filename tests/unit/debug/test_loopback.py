@@ -36,7 +36,7 @@ def served(
         return True
 
     listening = loopback.listener(0)
-    server = threading.Thread(target=kind(listening, serve).run, daemon=True)
+    server = threading.Thread(target=kind(listening, serve).serve, daemon=True)
     server.start()
     return server, lambda: socket.create_connection(listening.getsockname(), PATIENCE)
 
@@ -103,7 +103,7 @@ def test_clients_that_come_together_are_turned_away_together() -> None:
 
     listening = loopback.listener(0)
     served = loopback.SingleClientServer(listening, lambda client: bool(client.recv(1)))
-    server = threading.Thread(target=served.run, daemon=True)
+    server = threading.Thread(target=served.serve, daemon=True)
     server.start()
     first = socket.create_connection(listening.getsockname(), PATIENCE)
     assert until(lambda: served._client is not None)  # pyright: ignore[reportPrivateUsage]

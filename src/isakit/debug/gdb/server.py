@@ -18,36 +18,22 @@ class _ClientGone(Exception):
     """The client has disconnected, or is not a gdb."""
 
 
-class GdbServer:
-    """Listens from its construction on; `serve` answers clients until one detaches from the session or kills it.
+class GdbServer(loopback.SingleClientServer):
+    """Answers clients, one after the other, until one detaches from the session or kills it.
 
-    A client that vanishes leaves the session as it is, and the next one continues it. While a client is connected,
-    others are turned away. Raises LaunchError where the port cannot be had.
+    A client that vanishes leaves the session as it stands, and the next one goes on with it. Raises LaunchError where
+    the port cannot be had.
     """
 
     def __init__(self, session: Session, place: int | str = 0) -> None:
-        self.session = session
-        self._listener = loopback.listener(place)
-        self.place = loopback.place_of(self._listener)
-        self.port = 0 if isinstance(place, str) else int(self._listener.getsockname()[1])
-
-    def serve(self) -> None:
-        """Answer clients, one after the other."""
-        with loopback.closing(self._listener):
-            while True:
-                until_readable([self._listener])
-                client, _ = self._listener.accept()
-                with client:
-                    conversation = Conversation(self.session, client, self._listener)
-                    if conversation.run():
-                        return
+        super().__init__(loopback.listener(place), lambda client: Conversation(session, client).run())
 
 
 class Conversation:
-    """One client's conversation; clients that connect to `listener` meanwhile are turned away."""
+    """One client's conversation."""
 
-    def __init__(self, session: Session, client: socket.socket, listener: socket.socket | None = None) -> None:
-        self._session, self._client, self._listener = session, client, listener
+    def __init__(self, session: Session, client: socket.socket) -> None:
+        self._session, self._client = session, client
         self._writer = loopback.SocketWriter(client)
         self._reader = PacketReader()
         self._acknowledges = True
@@ -71,7 +57,8 @@ class Conversation:
     def _one(self, answer: Callable[[bytes], bytes | None]) -> None:
         """Wait for the client's next packet, and answer it."""
         while (event := self._reader.event()) is None:
-            self._wait(None)
+            until_readable([self._client])
+            self._receive()
         what, content = event
         if what == "packet" and content is not None:
             if self._acknowledges:
@@ -92,34 +79,21 @@ class Conversation:
         elif what == "again":
             self._send(self._last)
 
-    def _wait(self, seconds: float | None) -> None:
-        """Receive bytes from the client; with None, block until some arrive.
-
-        Other clients are turned away meanwhile.
-        """
-        while True:
-            others = [] if self._listener is None else [self._listener]
-            sources = [self._client, *others]
-            ready = until_readable(sources) if seconds is None else select.select(sources, [], [], seconds)[0]
-            if self._client in ready:  # first: it may be gone, and the other one the next client
-                try:
-                    data = self._client.recv(1 << 16)
-                except OSError:
-                    raise _ClientGone from None
-                if not data:
-                    raise _ClientGone
-                self._reader.feed(data)
-                return
-            if self._listener is not None and self._listener in ready:
-                self._listener.accept()[0].close()
-            if seconds is not None:
-                return
+    def _receive(self) -> None:
+        """Take what the client has sent."""
+        try:
+            data = self._client.recv(1 << 16)
+        except OSError:
+            raise _ClientGone from None
+        if not data:
+            raise _ClientGone
+        self._reader.feed(data)
 
     def _asked(self) -> bool:
-        """Return true if a run must end: gdb interrupts it, or has disconnected."""
-        if not self._is_gone:
+        """Return true if a run must end: gdb interrupts it, or is gone."""
+        if not self._is_gone and select.select([self._client], [], [], 0)[0]:
             try:
-                self._wait(0)
+                self._receive()
             except (_ClientGone, PacketError):
                 self._is_gone = True
         return self._is_gone or self._reader.interrupted()

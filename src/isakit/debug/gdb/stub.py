@@ -71,12 +71,11 @@ class Stub:
     def answer(self, packet: bytes) -> bytes | None:
         """Answer a packet: empty for an unknown one, None if no answer is due."""
         text = packet.decode("latin-1")
-        handler = next((h for name, h in _HANDLERS if text.startswith(name)), None)
+        name, handler = next(((n, h) for n, h in _HANDLERS if text.startswith(n)), ("", None))
         if handler is None:
             return b""
-        rest = text[len(next(name for name, _ in _HANDLERS if text.startswith(name))) :]
         try:
-            return handler(self, rest)
+            return handler(self, text.removeprefix(name))
         except (IsakitError, ValueError, IndexError, OverflowError):
             return b"E01"
         except Exception as e:  # a mistake of ours costs one answer, not the session
@@ -145,7 +144,7 @@ class Stub:
 
     def _calls(self, thread: int) -> list[int]:
         """Return the return addresses of the functions that a thread is in, innermost first."""
-        return [f.address for f in self.session.execution.frames(thread) if "call" in f.kind][: STACK_SIZE // 32]
+        return [f.address for f in self.session.execution.calls(thread)][: STACK_SIZE // 32]
 
     def _set_register(self, rest: str) -> bytes:
         number, _, value = rest.partition("=")
@@ -278,18 +277,6 @@ class Stub:
                 return self._move(self._step)
         return self._move(self._continue)
 
-    def _step_packet(self, rest: str) -> bytes:
-        return self._move(self._step)
-
-    def _continue_packet(self, rest: str) -> bytes:
-        return self._move(self._continue)
-
-    def _reverse_step(self, rest: str) -> bytes:
-        return self._move(self.session.reverse_step)
-
-    def _reverse_continue(self, rest: str) -> bytes:
-        return self._move(self.session.reverse_cont)
-
     def _move(self, move: Callable[[], Stop]) -> bytes:
         """Move, and report the new position.
 
@@ -392,8 +379,9 @@ _HANDLERS: tuple[tuple[str, _Handler], ...] = (
     ("vCont", Stub._resume), ("vKill", Stub._detach), ("vMustReplyEmpty", lambda stub, rest: b""),
     ("?", Stub._why), ("H", Stub._select), ("T", Stub._alive), ("g", Stub._registers), ("p", Stub._register),
     ("P", Stub._set_register), ("m", Stub._read), ("M", Stub._write), ("X", Stub._write_binary), ("Z", Stub._insert),
-    ("z", Stub._remove), ("bs", Stub._reverse_step), ("bc", Stub._reverse_continue), ("s", Stub._step_packet),
-    ("c", Stub._continue_packet), ("D", Stub._detach), ("k", Stub._kill),
+    ("z", Stub._remove), ("bs", lambda stub, rest: stub._move(stub.session.reverse_step)),
+    ("bc", lambda stub, rest: stub._move(stub.session.reverse_cont)), ("s", lambda stub, rest: stub._move(stub._step)),
+    ("c", lambda stub, rest: stub._move(stub._continue)), ("D", Stub._detach), ("k", Stub._kill),
 )  # fmt: skip
 """Packets by prefix, longer prefixes first."""
 
