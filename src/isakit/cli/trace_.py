@@ -8,6 +8,7 @@ import click
 
 from isakit.cli.common import echo_json, json_option
 from isakit.cli.launches import launch_options, prepare
+from isakit.programs.kernel_names import source_name
 from isakit.results import Output, records_at
 
 OUTPUT = Output("trace", 1, records_at("isakit.debug.trace.replay:TraceRecord"))
@@ -52,7 +53,7 @@ def command(
     prepared = prepare(file, isa_name, variant, options)
     session = Session(prepared.machine, prepared.program, labels=prepared.labels)
     start = session.position
-    name = prepared.name or Path(file).name
+    name = source_name(prepared.name) or Path(file).name
     if html is not None:
         Path(html).write_text(replay(session, limit or STEPS, f"{name} on {session.target.variant}"), "utf-8")
         session.goto(start)

@@ -11,6 +11,7 @@ from html import escape
 from isakit.debug.session_view import SessionView
 from isakit.json_text import JsonObject
 from isakit.machine.pictures import ROW, SHOWN, rows
+from isakit.programs.kernel_names import source_name
 
 WIDTH = 80
 
@@ -85,11 +86,7 @@ def registers(session: SessionView, before: Mapping[str, int] | None = None) -> 
 def source_label(session: SessionView, address: int) -> str:
     """Return the label at or before an address and the distance, by its name in C++ source: `saxpy+0x18`."""
     symbol, plus, distance = session.label_at(address).partition("+")
-    if symbol.startswith("_Z"):
-        from isakit.compile.ptx.syntax import source_name  # which loads the front end of PTX
-
-        symbol = source_name(symbol)
-    return f"{symbol}{plus}{distance}"
+    return f"{source_name(symbol)}{plus}{distance}"
 
 
 def stack(session: SessionView) -> list[str]:

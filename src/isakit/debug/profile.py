@@ -36,6 +36,7 @@ from isakit.machine.tesla.gang import Gang
 from isakit.machine.tesla.kernel_code import Op
 from isakit.machine.tesla.machine import Machine
 from isakit.machine.tesla.occupancy import Occupancy, occupancy
+from isakit.programs.kernel_names import source_name
 from isakit.spec import InstructionKind
 
 KEPT = 1 << 16
@@ -143,10 +144,10 @@ def profile(
 
     Args:
         machine: a Tesla `Machine` that has not begun; another one runs the launch on the same device memory.
-        name: of the kernel.
-        capability: the rules to apply, "1.0" or "1.3" (default: those of the launch's chip).
-        max_instructions: limit of the run, in instructions of warps.
-        source: source lines of instructions, to be shown beside them.
+        name: of the kernel, as its file has it; the profile has that of its source.
+        capability: whose rules count, "1.0" or "1.3"; left out, those of the launch's chip.
+        max_instructions: bound of the run.
+        source: where the instructions come from, to be shown beside them.
         labels: byte addresses by name, for the names of blocks.
 
     Raises LaunchError for another machine, MachineFault, NotModelled.
@@ -169,7 +170,7 @@ def profile(
     code = launch.code
     blocks = block_counts(Program(code.decoder, code.units, code.address), running.lines, labels or {})
     counters = _counters(running, old)
-    return Profile(name, chip.variant, said, running.lines, counters, places, source, blocks)
+    return Profile(source_name(name), chip.variant, said, running.lines, counters, places, source, blocks)
 
 
 def _counters(machine: _ProfiledMachine, old: bool) -> dict[str, int]:

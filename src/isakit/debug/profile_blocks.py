@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from isakit.analysis.control_flow import control_flow
 from isakit.asm import Program
 from isakit.debug.profile_records import BlockCounts, Line
+from isakit.programs.kernel_names import source_name
 
 
 def block_counts(program: Program, lines: Mapping[int, Line], labels: Mapping[str, int]) -> list[BlockCounts]:
     """Return the blocks that were executed, by address. `labels`: addresses by name."""
-    names = {address: name for name, address in labels.items()}
+    names = {address: source_name(name) for name, address in labels.items()}
     out: list[BlockCounts] = []
     for block in control_flow(program, sorted(names)).blocks:
         mine = [lines[i.address] for i in block.instructions if i.address in lines]

@@ -10,6 +10,15 @@ from isakit.errors import IsakitError
 T = TypeVar("T")
 
 
+def source_name(symbol: str) -> str:
+    """Return the name that C++ source has for a symbol, as people are shown it; another name as it is."""
+    if not symbol.startswith("_Z"):
+        return symbol
+    from isakit.compile.ptx import syntax  # which loads the front end of PTX: most names are no such symbols
+
+    return syntax.source_name(symbol)
+
+
 def matching(name: str, names: Iterable[str], path: str) -> list[str]:
     """Return the kernels of a file that a name means: the symbol itself, else all that the source calls so.
 

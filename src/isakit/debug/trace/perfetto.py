@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from isakit.analysis.control_flow import control_flow
+from isakit.debug.panes import source_label
 from isakit.debug.session import Session
 from isakit.debug.trace.recorder import Steps, TracedStep
 from isakit.errors import IsakitError
@@ -149,7 +150,7 @@ class _Blocks:
                 start = self._flow.block_at(address).address
             except (KeyError, IsakitError):
                 start = address
-            name = self._session.label_at(start) or hex(start)
+            name = source_label(self._session, start) or hex(start)
             found = self._known[address] = name, start == address
         return found
 

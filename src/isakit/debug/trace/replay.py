@@ -21,6 +21,7 @@ from isakit.errors import IsakitError
 from isakit.json_text import JsonObject
 from isakit.machine.pictures import ROW, rows
 from isakit.machine.target import MemorySpace
+from isakit.programs.kernel_names import source_name
 from isakit.results import plain, record
 
 STEPS = 2000
@@ -73,7 +74,7 @@ def recorded(session: Session, steps: int = STEPS) -> TraceRecord:
     for step in taken:
         row = {"at": step.position, "thread": step.thread, "address": step.address}
         out.append(row | watcher.changes(step.touches))
-    labels = {a: n for n, a in session.labels.items() if n != "entry"}
+    labels = {a: source_name(n) for n, a in session.labels.items() if n != "entry"}
     code = [[i.address, i.text, labels.get(i.address, "")] for i in session.program]
     target, begun = session.target, {**start, "memory": watcher.initial}
     return TraceRecord(target.isa, target.variant, session.execution.unit, code, begun, out, taken.end)

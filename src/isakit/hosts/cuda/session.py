@@ -28,6 +28,7 @@ from isakit.hosts.cuda.textures import check_state, sampler_of, texture_over
 from isakit.machine.progress import watcher
 from isakit.machine.tesla import Launch as MachineLaunch
 from isakit.machine.tesla import Machine, Stats
+from isakit.programs.kernel_names import source_name
 from isakit.runtime import LoadedKernel
 from isakit.runtime.printing import LONGEST_TEXT, take_printed
 
@@ -50,13 +51,6 @@ _RUNTIMES: Mapping[str, Version] = {
 
 def _configuration(why: str, driver: int | None = None) -> CudaError:
     return CudaError("cudaErrorInvalidConfiguration", why, driver)
-
-
-def _in_source(kernel: str) -> str:
-    """Return the name that the user's source has for a kernel."""
-    from isakit.compile.ptx.syntax import source_name
-
-    return source_name(kernel)
 
 
 class LaunchDebugger(Protocol):
@@ -265,9 +259,9 @@ class Session(ProcessDevice):
             failed = self._collect_printed(launch.function.module)
             error = "cudaErrorAssert" if failed else "cudaErrorLaunchFailure"
             place = kernel.info.source_of(e.pc)
-            self._lose(f"{_in_source(launch.function.name)}: {failed or e}{place and f' ({place})'}", error)
+            self._lose(f"{source_name(launch.function.name)}: {failed or e}{place and f' ({place})'}", error)
         except IsakitError as e:
-            self._lose(f"{_in_source(launch.function.name)}: {type(e).__name__}: {e}")
+            self._lose(f"{source_name(launch.function.name)}: {type(e).__name__}: {e}")
         else:
             self.statistics.add(launch.function.name, stats, time.perf_counter() - started)
             self._collect_printed(launch.function.module)
@@ -321,7 +315,7 @@ class Session(ProcessDevice):
         Returns the error, for programs that check it; many do not, and continue with the old content of memory.
         """
         if self.statistics.refuse(kernel) == 1:
-            self.options.tell(f"{_in_source(kernel)} was not launched: {error.why}")
+            self.options.tell(f"{source_name(kernel)} was not launched: {error.why}")
         return error
 
     def _run(self, kernel: LoadedKernel, launch: LaunchRequest, prepared: MachineLaunch) -> Stats:
