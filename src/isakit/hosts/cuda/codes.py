@@ -100,3 +100,9 @@ class LibraryError(CudaError):
 def invalid(why: str = "") -> CudaError:
     """Return the error for an invalid argument."""
     return CudaError("cudaErrorInvalidValue", why)
+
+
+def check_flags(flags: int, known: int = 0) -> None:
+    """Raise CudaError for flags with others than the known bits."""
+    if flags & ~known:
+        raise invalid(f"flags {flags:#x}")

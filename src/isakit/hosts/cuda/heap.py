@@ -48,7 +48,7 @@ class Heap:
         """Return the address of `nbytes` newly allocated bytes. Raises CudaError if there is no room."""
         if not 0 < nbytes <= self.limit - self.first:
             raise CudaError("cudaErrorMemoryAllocation", f"{nbytes} bytes")
-        room = -(-nbytes // ALIGNMENT) * ALIGNMENT + (ALIGNMENT if self.strict else 0)
+        room = self._room(nbytes)
         address = self._find(room, alignment)
         if address is None:
             raise CudaError("cudaErrorMemoryAllocation", f"{nbytes} bytes do not fit")
@@ -68,7 +68,7 @@ class Heap:
             raise CudaError("cudaErrorInvalidDevicePointer", f"nothing starts at {address:#x}")
         size = self._sizes.pop(address)
         self._starts.remove(address)
-        self.used -= -(-size // ALIGNMENT) * ALIGNMENT + (ALIGNMENT if self.strict else 0)
+        self.used -= self._room(size)
         if self.strict:
             self.device.memory.free(address)
 
@@ -96,14 +96,17 @@ class Heap:
             return [(a, a + n) for a, n in self.allocations()]
         return [(self.first, self._touched)] if self._touched > self.first + SLACK else []
 
+    def _room(self, nbytes: int) -> int:
+        """Return the bytes that an allocation takes, with the hole behind it."""
+        return -(-nbytes // ALIGNMENT) * ALIGNMENT + (ALIGNMENT if self.strict else 0)
+
     def _find(self, room: int, alignment: int) -> int | None:
         """Return the address of the first gap that fits, None if there is none."""
         at = -(-(self.first + SLACK) // alignment) * alignment
         for start in self._starts:
             if start - at >= room:
                 return at
-            end = start + -(-self._sizes[start] // ALIGNMENT) * ALIGNMENT + (ALIGNMENT if self.strict else 0)
-            at = -(-max(at, end) // alignment) * alignment
+            at = -(-max(at, start + self._room(self._sizes[start])) // alignment) * alignment
         return at if at + room <= self.limit - SLACK else None
 
     def _map(self, end: int) -> None:

@@ -157,10 +157,6 @@ class ProcessDevice:
             raise OutsideMemory(f"{nbytes} bytes at {address:#x} are not memory of the device")
         return np.ndarray(shape, dtype, self.device.memory.memory.bytes.data, address, strides)
 
-    def memory_array(self, address: int, dtype: DTypeLike, count: int) -> Array:
-        """Return consecutive elements of the device's memory."""
-        return self.array(address, dtype, (count,), (np.dtype(dtype).itemsize,))
-
     def reaches(self, address: int, nbytes: int) -> bool:
         """Return true if kernels can access all these bytes."""
         for start, size in self.device.memory.allocations.items():

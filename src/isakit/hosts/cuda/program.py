@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -194,8 +193,3 @@ def start(
 def blocking(environment: Mapping[str, str]) -> bool:
     """Return true if the user wants launches to report their own faults."""
     return environment.get("CUDA_LAUNCH_BLOCKING", "0") not in ("", "0")
-
-
-def own_environment() -> dict[str, str]:
-    """Return the environment inherited by programs."""
-    return dict(os.environ)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import socket
 import sys
 from collections.abc import Generator, Sequence
@@ -70,7 +71,7 @@ def run(
     """
     chosen = card(device)
     with ProgramSignals() as signals, Reaper() as reaper, ExitStack() as stack:
-        environment = programs.own_environment() | reaper.environment
+        environment = os.environ | reaper.environment
         if gl is not None:
             environment |= stack.enter_context(_drawing(chosen, gl, engine, tier, reaper))
         found = programs.examined(program)

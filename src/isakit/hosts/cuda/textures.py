@@ -60,11 +60,6 @@ def check_state(state: TextureState, declared_float: bool) -> None:
         raise CudaError("cudaErrorInvalidFilterSetting", "integers cannot be filtered")
 
 
-def format_of(state: TextureState) -> str:
-    """Return the texel format of a reference."""
-    return format_name(state.channel, state.as_float)
-
-
 def sampler_of(state: TextureState) -> Sampler:
     """Return the sampler of a reference. Unnormalized coordinates are always clamped, regardless of address modes."""
     modes = state.modes if state.normalized else tuple(m if m == _BORDER else _CLAMP for m in state.modes)
@@ -81,7 +76,7 @@ def texture_over(memory: NDArray[np.uint8], bound: Binding, state: TextureState)
         raise CudaError("cudaErrorInvalidTextureBinding", f"{bound.size} bytes hold no texel")
     return Texture.from_memory(
         lambda: pages,
-        format_of(state),
+        format_name(state.channel, state.as_float),
         width,
         max(1, bound.height),
         max(1, bound.depth),

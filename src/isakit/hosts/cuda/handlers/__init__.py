@@ -1,35 +1,8 @@
 """The handlers of all messages, one module for each chapter of the interfaces."""
 
 from isakit.hosts.cuda.handler_table import registered_handlers
-from isakit.hosts.cuda.handlers import (
-    arrays,
-    connection,
-    copies,
-    cublas,
-    cufft,
-    curand,
-    devices,
-    driver,
-    graphics,
-    kernels,
-    memory,
-    streams,
-    texture_references,
-)
+from isakit.spec.folder import import_folder
 
-__all__ = [
-    "arrays",
-    "connection",
-    "copies",
-    "cublas",
-    "cufft",
-    "curand",
-    "devices",
-    "driver",
-    "graphics",
-    "kernels",
-    "memory",
-    "registered_handlers",
-    "streams",
-    "texture_references",
-]
+import_folder(__name__, __file__)  # importing a module registers its handlers
+
+__all__ = ["registered_handlers"]

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from isakit.hosts.cuda.codes import CudaError
 from isakit.hosts.cuda.handler_table import ProtocolError, handler
 from isakit.hosts.cuda.modules import FAT_CONTAINER, WHOLE_FILE, ProgramModule
 from isakit.hosts.cuda.objects import CudaFunction, DeviceVariable, TextureReference
 from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.table import fingerprint
+
+T = TypeVar("T")
 
 _MOST, _MOST_THREADS = 1 << 16, 1 << 20
 """Limits of a process: modules, functions or variables; threads over its lifetime."""
@@ -17,9 +21,12 @@ def _text(raw: bytes) -> str:
     return raw[:4096].decode("latin-1")
 
 
-def _room(things: list[object]) -> None:
+def _added(things: list[T], thing: T) -> int:
+    """Add what a process registers, and return its number, from 1. Raises CudaError where there are too many."""
     if len(things) >= _MOST:
         raise CudaError("cudaErrorMemoryAllocation", "too many of them")
+    things.append(thing)
+    return len(things)
 
 
 @handler("hello")
@@ -67,9 +74,7 @@ def module(s: Session, kind: int, image: bytes) -> int:
     """Add a module that the program registers or loads; it is not parsed before it is used."""
     if not FAT_CONTAINER <= kind <= WHOLE_FILE:
         raise CudaError("cudaErrorInvalidKernelImage", f"images of kind {kind}")
-    _room(list(s.modules))
-    s.modules.append(ProgramModule(s, kind, image))
-    return len(s.modules)
+    return _added(s.modules, ProgramModule(s, kind, image))
 
 
 @handler("unregister")
@@ -81,22 +86,16 @@ def unregister(s: Session, number: int) -> None:
 @handler("function")
 def function(s: Session, number: int, name: bytes) -> int:
     """Register a kernel and return its number."""
-    _room(list(s.functions))
-    s.functions.append(CudaFunction(s.module(number), _text(name)))
-    return len(s.functions)
+    return _added(s.functions, CudaFunction(s.module(number), _text(name)))
 
 
 @handler("symbol")
 def symbol(s: Session, number: int, size: int, constant: int, name: bytes) -> int:
     """Register a variable and return its number."""
-    _room(list(s.variables))
-    s.variables.append(DeviceVariable(s.module(number), _text(name), size, bool(constant)))
-    return len(s.variables)
+    return _added(s.variables, DeviceVariable(s.module(number), _text(name), size, bool(constant)))
 
 
 @handler("texture")
 def texture(s: Session, number: int, dimensions: int, normalized: int, name: bytes) -> int:
     """Register a texture reference and return its number."""
-    _room(list(s.textures))
-    s.textures.append(TextureReference(s.module(number), _text(name), bool(normalized)))
-    return len(s.textures)
+    return _added(s.textures, TextureReference(s.module(number), _text(name), bool(normalized)))

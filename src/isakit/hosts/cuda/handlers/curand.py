@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.hosts.cuda.codes import CudaError, LibraryError
+from isakit.hosts.cuda.codes import LibraryError
 from isakit.hosts.cuda.handler_table import calling, handler
 from isakit.hosts.cuda.handlers.streams import known_stream
 from isakit.hosts.cuda.libraries.random_numbers import Generator, Mrg32k3a, NotOffered, Sobol32, Xorwow
@@ -78,8 +78,10 @@ def generator_stream(s: Session, handle: int, stream: int) -> None:
 @handler("curandSetPseudoRandomGeneratorSeed")
 def generator_seed(s: Session, handle: int, seed: int) -> None:
     source = s.handles.get(handle, RandomGenerator).source
-    with _Refusals(s, source):
+    try:
         source.seed(seed)
+    except NotOffered as e:
+        raise _refused(s, source, str(e)) from None
 
 
 @handler("curandSetGeneratorOffset")
@@ -88,10 +90,8 @@ def generator_offset(s: Session, handle: int, offset: int) -> None:
     if isinstance(source, Sobol32):
         source.position = offset
     elif offset:
-        with _Refusals(s, source):
-            raise NotOffered(
-                f"offsets into {source.name} are not modelled: which number of which sequence is not published"
-            )
+        why = f"offsets into {source.name} are not modelled: which number of which sequence is not published"
+        raise _refused(s, source, why)
 
 
 @handler("curandSetGeneratorOrdering")
@@ -101,8 +101,8 @@ def generator_ordering(s: Session, handle: int, order: int) -> None:
     if order not in allowed:
         raise LibraryError("CURAND_STATUS_OUT_OF_RANGE", f"the order {order}")
     if order == 102:
-        with _Refusals(s, source):
-            raise NotOffered("the order of seeds of their own is not modelled: how they are made is not published")
+        why = "the order of seeds of their own is not modelled: how they are made is not published"
+        raise _refused(s, source, why)
 
 
 @handler("curandSetQuasiRandomGeneratorDimensions")
@@ -120,23 +120,12 @@ def generator_seeds(s: Session, handle: int) -> None:
     s.handles.get(handle, RandomGenerator)
 
 
-class _Refusals:
-    """Turns operations that a generator does not offer into its status; reports them if there is no status."""
-
-    def __init__(self, s: Session, source: Generator) -> None:
-        self.session, self.source = s, source
-
-    def __enter__(self) -> None:
-        """Do nothing."""
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """Raise LibraryError in place of NotOffered."""
-        if isinstance(error, NotOffered):
-            why = str(error)
-            if why.startswith("CURAND_"):
-                raise LibraryError(why, self.source.name) from None
-            self.session.options.tell(why)
-            raise LibraryError("CURAND_STATUS_INTERNAL_ERROR", why) from None
+def _refused(s: Session, source: Generator, why: str) -> LibraryError:
+    """Return the status for what a generator does not offer; it is said to the user where there is no status for it."""
+    if why.startswith("CURAND_"):
+        return LibraryError(why, source.name)
+    s.options.tell(why)
+    return LibraryError("CURAND_STATUS_INTERNAL_ERROR", why)
 
 
 @handler("numbers")
@@ -152,18 +141,15 @@ def numbers(s: Session, call: int, handle: int, output: int, count: int, mean: f
 
     def work() -> int:
         dtype: type[np.generic] = np.float32 if what else np.uint32
-        if generator.host:
-            place = s.pinned.alloc(4 * count, 4096)
-            to = s.memory_array(place, dtype, count)
-        else:
-            place, to = 0, s.array(output, dtype, (count,), (4,))
+        place = s.pinned.alloc(4 * count, 4096) if generator.host else 0
+        to = s.array(place or output, dtype, (count,), (4,))
         try:
-            with _Refusals(s, source), np.errstate(all="ignore"):
+            with np.errstate(all="ignore"):
                 to[...] = _drawn(source, what, count, mean, deviation)
-        except CudaError:
+        except NotOffered as e:
             if place:
                 s.pinned.free(place)
-            raise
+            raise _refused(s, source, str(e)) from None
         return place
 
     return s.library(f.name, work)

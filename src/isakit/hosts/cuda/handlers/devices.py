@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import struct
 
-from isakit.hosts.cuda.codes import CudaError, invalid
+from isakit.hosts.cuda.codes import CudaError, check_flags, invalid
 from isakit.hosts.cuda.device_facts import attribute, properties
 from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.session import Session
@@ -38,18 +38,13 @@ def device_properties(s: Session, device: int) -> bytes:
     return properties(s.card, version, certain=certain, memory=memory, pointer=s.pointer)[:room]
 
 
-@handler("cudaDeviceGetAttribute")
+@handler("cudaDeviceGetAttribute", "cuDeviceGetAttribute")
 def device_attribute(s: Session, number: int, device: int) -> int:
     only(device)
     found = attribute(s.card, number)
     if found is None:
         raise invalid(f"attribute {number}")
     return found
-
-
-@handler("cuDeviceGetAttribute")
-def driver_attribute(s: Session, number: int, device: int) -> int:
-    return device_attribute(s, number, device)
 
 
 @handler("cudaChooseDevice")
@@ -75,8 +70,7 @@ def set_valid(s: Session, devices: int, number: int) -> None:
 
 @handler("cudaSetDeviceFlags")
 def set_flags(s: Session, flags: int) -> None:
-    if flags & ~0x1F:
-        raise invalid(f"flags {flags:#x}")
+    check_flags(flags, 0x1F)
     s.flags = flags
 
 
@@ -176,8 +170,7 @@ def disable_peer(s: Session, peer: int) -> None:
 # --- the driver's view ---------------------------------------------------------------------------------------------
 @handler("cuInit")
 def init(s: Session, flags: int) -> None:
-    if flags:
-        raise invalid(f"flags {flags:#x}")
+    check_flags(flags)
 
 
 @handler("cuDeviceGet")

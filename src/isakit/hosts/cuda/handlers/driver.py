@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from isakit.hosts.cuda.codes import CudaError, invalid
+from isakit.hosts.cuda.codes import CudaError, check_flags
 from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.handlers.devices import only
 from isakit.hosts.cuda.modules import ProgramModule
@@ -15,8 +15,7 @@ from isakit.hosts.cuda.session import Session
 @handler("cuCtxCreate", "cuCtxCreate_v2")
 def create(s: Session, flags: int, device: int) -> int:
     only(device)
-    if flags & ~0x1F:
-        raise invalid(f"flags {flags:#x}")
+    check_flags(flags, 0x1F)
     handle = s.handles.add(CudaContext(flags))
     s.contexts.append(handle)
     return handle
@@ -29,8 +28,7 @@ def destroy(s: Session, handle: int) -> None:
 
 @handler("cuCtxAttach")
 def attach(s: Session, flags: int) -> int:
-    if flags:
-        raise invalid(f"flags {flags:#x}")
+    check_flags(flags)
     s.context().attached += 1
     return s.contexts[-1]
 
@@ -118,8 +116,7 @@ def release(s: Session, device: int) -> None:
 @handler("cuDevicePrimaryCtxSetFlags", "cuDevicePrimaryCtxSetFlags_v2")
 def set_primary_flags(s: Session, device: int, flags: int) -> None:
     only(device)
-    if flags & ~0x1F:
-        raise invalid(f"flags {flags:#x}")
+    check_flags(flags, 0x1F)
     s.flags = flags
 
 

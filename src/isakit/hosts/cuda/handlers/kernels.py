@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 
-from isakit.hosts.cuda.codes import CudaError, invalid
+from isakit.hosts.cuda.codes import CudaError, check_flags, invalid
 from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.handlers.streams import known_stream
 from isakit.hosts.cuda.objects import CudaFunction, LaunchRequest, TextureReference
@@ -108,8 +108,7 @@ def driver_occupancy(s: Session, handle: int, threads: int, shared: int) -> int:
 
 @handler("cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags")
 def driver_occupancy_with_flags(s: Session, handle: int, threads: int, shared: int, flags: int) -> int:
-    if flags & ~1:
-        raise invalid(f"flags {flags:#x}")
+    check_flags(flags, 1)
     return driver_occupancy(s, handle, threads, shared)
 
 

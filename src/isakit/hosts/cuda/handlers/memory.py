@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isakit.hosts.cuda.codes import CudaError, invalid
+from isakit.hosts.cuda.codes import CudaError, check_flags, invalid
 from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.handlers.devices import total_memory
 from isakit.hosts.cuda.session import Session
@@ -39,21 +39,17 @@ def driver_free(s: Session, address: int) -> None:
     s.heap.free(address)
 
 
-def _pitched(s: Session, width: int, rows: int) -> tuple[int, int]:
+@handler("cudaMallocPitch")
+def malloc_pitch(s: Session, width: int, rows: int) -> tuple[int, int]:
     if width > 1 << 31 or rows > 1 << 32:
         raise CudaError("cudaErrorMemoryAllocation", f"{width} x {rows} bytes")
     pitch = -(-width // _PITCH) * _PITCH
     return (s.heap.alloc(pitch * rows), pitch) if pitch and rows else (0, pitch)
 
 
-@handler("cudaMallocPitch")
-def malloc_pitch(s: Session, width: int, height: int) -> tuple[int, int]:
-    return _pitched(s, width, height)
-
-
 @handler("pitched")
 def malloc_3d(s: Session, width: int, height: int, depth: int) -> tuple[int, int]:
-    return _pitched(s, width, height * depth)
+    return malloc_pitch(s, width, height * depth)
 
 
 @handler("cuMemAllocPitch", "cuMemAllocPitch_v2")
@@ -61,7 +57,7 @@ def driver_pitch(s: Session, width: int, height: int, element: int) -> tuple[int
     s.context()
     if element not in (4, 8, 16) or not width or not height:
         raise invalid(f"{width} x {height}, elements of {element} bytes")
-    return _pitched(s, width, height)
+    return malloc_pitch(s, width, height)
 
 
 @handler("cudaMemGetInfo", "cuMemGetInfo", "cuMemGetInfo_v2")
@@ -79,10 +75,10 @@ def address_range(s: Session, address: int) -> tuple[int, int]:
 
 
 # --- memory of the host ---------------------------------------------------------------------------------------------
-def _pin(s: Session, size: int) -> int:
+def _pin(s: Session, size: int, alignment: int = 4096) -> int:
     if not 0 < size <= s.pinned.limit - s.pinned.first:
         raise CudaError("cudaErrorMemoryAllocation", f"{size} bytes of the host")
-    return s.pinned.alloc(size, 4096)
+    return s.pinned.alloc(size, alignment)
 
 
 @handler("cudaMallocHost", "cuMemAllocHost", "cuMemAllocHost_v2")
@@ -92,8 +88,7 @@ def malloc_host(s: Session, size: int) -> int:
 
 @handler("cudaHostAlloc", "cuMemHostAlloc")
 def host_alloc(s: Session, size: int, flags: int) -> int:
-    if flags & ~7:
-        raise invalid(f"flags {flags:#x}")
+    check_flags(flags, 7)
     return _pin(s, max(size, 1))
 
 
@@ -125,16 +120,13 @@ def host_flags(s: Session, address: int) -> int:
 
 @handler("pin")
 def pin(s: Session, address: int, size: int, flags: int) -> int:
-    """Reserve device addresses for host memory shared with the device. Without a size, check that this is allowed."""
-    if flags & ~3:
-        raise invalid(f"flags {flags:#x}")
+    """Make room for memory of the program that is to be the device's as well; without size check the right to it."""
+    check_flags(flags, 3)
     if not size:
         return 0
     if not s.card.mapped:
         raise CudaError("cudaErrorMemoryAllocation", f"{s.card.name} cannot map memory of the host")
-    if size > s.pinned.limit - s.pinned.first:
-        raise CudaError("cudaErrorMemoryAllocation", f"{size} bytes of the host")
-    return s.pinned.alloc(size, _PAGE)
+    return _pin(s, size, _PAGE)
 
 
 @handler("unpin")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from isakit.hosts.cuda.codes import CudaError, invalid
+from isakit.hosts.cuda.codes import CudaError, check_flags
 from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.objects import CudaEvent, CudaStream
 from isakit.hosts.cuda.session import Session
@@ -27,16 +27,13 @@ def create(s: Session) -> int:
 
 @handler("cudaStreamCreateWithFlags", "cuStreamCreate")
 def create_with_flags(s: Session, flags: int) -> int:
-    if flags & ~1:
-        raise invalid(f"flags {flags:#x}")
+    check_flags(flags, 1)
     return s.handles.add(CudaStream(flags))
 
 
 @handler("cudaStreamCreateWithPriority", "cuStreamCreateWithPriority")
 def create_with_priority(s: Session, flags: int, priority: int) -> int:
-    if flags & ~1:
-        raise invalid(f"flags {flags:#x}")
-    return s.handles.add(CudaStream(flags))
+    return create_with_flags(s, flags)
 
 
 @handler("cudaStreamGetPriority", "cuStreamGetPriority")
@@ -83,8 +80,7 @@ def synchronize(s: Session, stream: int) -> None:
 def wait_event(s: Session, stream: int, event: int, flags: int) -> None:
     known_stream(s, stream)
     s.handles.get(event, CudaEvent)
-    if flags:
-        raise invalid(f"flags {flags:#x}")
+    check_flags(flags)
 
 
 @handler("cudaEventCreate")
@@ -94,8 +90,7 @@ def event_create(s: Session) -> int:
 
 @handler("cudaEventCreateWithFlags", "cuEventCreate")
 def event_create_with_flags(s: Session, flags: int) -> int:
-    if flags & ~7:
-        raise invalid(f"flags {flags:#x}")
+    check_flags(flags, 7)
     return s.handles.add(CudaEvent(not flags & _DISABLE_TIMING))
 
 
@@ -107,8 +102,7 @@ def record(s: Session, event: int, stream: int) -> None:
 
 @handler("cuEventRecordWithFlags")
 def record_with_flags(s: Session, event: int, stream: int, flags: int) -> None:
-    if flags & ~1:
-        raise invalid(f"flags {flags:#x}")
+    check_flags(flags, 1)
     record(s, event, stream)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import replace
 
-from isakit.hosts.cuda.codes import CudaError, invalid
+from isakit.hosts.cuda.codes import CudaError, check_flags, invalid
 from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.handlers.arrays import channel_named, format_code
 from isakit.hosts.cuda.objects import Array, Binding, ChannelFormat, TextureReference
@@ -185,8 +185,7 @@ def set_filter(s: Session, handle: int, mode: int) -> None:
 @handler("cuTexRefSetFlags")
 def set_flags(s: Session, handle: int, flags: int) -> None:
     texture = _get(s, handle)
-    if flags & ~(_READ_AS_INTEGER | _NORMALIZED):
-        raise invalid(f"flags {flags:#x}")
+    check_flags(flags, _READ_AS_INTEGER | _NORMALIZED)
     texture.state = replace(texture.state, normalized=bool(flags & _NORMALIZED), as_float=not flags & _READ_AS_INTEGER)
 
 

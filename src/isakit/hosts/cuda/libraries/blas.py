@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from isakit.engine.protocol import Array
-from isakit.hosts.cuda.libraries.device_arrays import DeviceArrays
+from isakit.hosts.cuda.libraries import DeviceArrays
 
 ELEMENTS = {"S": np.float32, "D": np.float64, "C": np.complex64, "Z": np.complex128}
 REALS = {"S": np.float32, "D": np.float64, "C": np.float32, "Z": np.float64}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from isakit.engine.protocol import Array
-from isakit.hosts.cuda.libraries.device_arrays import DeviceArrays
+from isakit.hosts.cuda.libraries import DeviceArrays
 
 R2C, C2R, C2C, D2Z, Z2D, Z2Z = 0x2A, 0x2C, 0x29, 0x6A, 0x6C, 0x69
 KINDS = {C2C: "C2C", R2C: "R2C", C2R: "C2R", Z2Z: "Z2Z", D2Z: "D2Z", Z2D: "Z2D"}

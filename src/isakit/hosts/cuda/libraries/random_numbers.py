@@ -28,7 +28,7 @@ class NotOffered(Exception):
 
 
 class Generator(Protocol):
-    """A source of numbers."""
+    """A source of numbers; those that are uniform follow from the bits, where they are not made otherwise."""
 
     name: str
 
@@ -42,7 +42,7 @@ class Generator(Protocol):
 
     def uniform(self, count: int) -> NDArray[np.float32]:
         """Return numbers above 0 up to 1."""
-        ...
+        return _scaled(self.bits(count))
 
     def normal(self, count: int, mean: float, deviation: float) -> NDArray[np.float32]:
         """Return normally distributed numbers."""
@@ -86,8 +86,8 @@ class _Sequences:
         return first, second
 
 
-class Xorwow(_Sequences):
-    """Marsaglia's xorwow; its subsequences are 2^67 numbers apart."""
+class Xorwow(_Sequences, Generator):
+    """Marsaglia's xorwow; its sequences are 2^67 numbers apart."""
 
     name = "XORWOW"
 
@@ -111,10 +111,6 @@ class Xorwow(_Sequences):
     def bits(self, count: int) -> Words:
         """Return 32-bit numbers."""
         return self._numbers(count, np.uint32)
-
-    def uniform(self, count: int) -> NDArray[np.float32]:
-        """Return numbers above 0 up to 1."""
-        return _scaled(self.bits(count))
 
     def normal(self, count: int, mean: float, deviation: float) -> NDArray[np.float32]:
         """Return normally distributed numbers."""
@@ -161,8 +157,8 @@ def _applied(linear: Words, states: Words) -> Words:
     return out
 
 
-class Mrg32k3a(_Sequences):
-    """L'Ecuyer's MRG32k3a; its subsequences are 2^76 numbers apart."""
+class Mrg32k3a(_Sequences, Generator):
+    """L'Ecuyer's MRG32k3a; its sequences are 2^76 numbers apart."""
 
     name = "MRG32k3a"
     _MODULI = (4294967087, 4294944443)
@@ -217,8 +213,8 @@ def _powers_apart(step: object, first: list[int], modulus: int) -> NDArray[np.in
     return states.astype(np.int64)
 
 
-class Sobol32:
-    """Sobol's 32-bit sequence in Gray code order, `dimensions` one after the other."""
+class Sobol32(Generator):
+    """Sobol's sequence of 32 bits in the order of Gray's code, `dimensions` one after the other."""
 
     name = "Sobol32"
 
@@ -244,10 +240,6 @@ class Sobol32:
                 row ^= np.where(gray >> np.uint32(bit) & np.uint32(1), directions[bit], np.uint32(0))
         self.position += each
         return out.reshape(-1)
-
-    def uniform(self, count: int) -> NDArray[np.float32]:
-        """Return numbers above 0 up to 1."""
-        return _scaled(self.bits(count))
 
     def normal(self, count: int, mean: float, deviation: float) -> NDArray[np.float32]:
         """Return normally distributed numbers, by the inverse of their distribution."""

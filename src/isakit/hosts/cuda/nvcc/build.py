@@ -228,14 +228,14 @@ class _Build:
         command = [*self.tools.device(arch), *COMMON, *LIMITS, *self._fast(), *self.common(source),
                    *self.respelled(source), "-w", "-S", "-emit-llvm", "-o", str(made), source.path]  # fmt: skip
         named = "device-debug" in self.options
-        self.clang(_for_clang([*command, *(NAMED + UNSEEN if named else [])]), source)
+        self.run_one(_for_clang([*command, *(NAMED + UNSEEN if named else [])]), source)
         ir = "" if self.dry else made.read_text("utf-8")
         if named and not self.dry and (ir := promoted(ir)) is None:
-            self.clang(_for_clang([*command, *NAMED]), source)
+            self.run_one(_for_clang([*command, *NAMED]), source)
             ir = made.read_text("utf-8")
         if not self.dry:
             made.write_text(for_code_generator(ir, named), "utf-8")
-        self.clang([*machine_command(self.tools.clang, self._fast()), "-w", "-o", str(out), str(made)], source)
+        self.run_one([*machine_command(self.tools.clang, self._fast()), "-w", "-o", str(out), str(made)], source)
         if self.dry:
             return ""
         ptx = for_arch(unmarked(out.read_text("utf-8"), ir), arch)
@@ -296,16 +296,20 @@ class _Build:
         return out
 
     def _host_words(self, beginnings: tuple[str, ...]) -> list[str]:
-        """Return the options after -Xcompiler that also affect the device's pass."""
-        words = [w for text in self.options.all("compiler-options") for w in shlex.split(text)]
+        """Return the options behind -Xcompiler that change what a source means, on the device as well."""
+        words = self.options.words("compiler-options")
         out = [w for w in words if w.startswith(beginnings) and w not in ("-I", "-D", "-include")]
         return [w for w in out if not w.startswith(("-march", "-mtune", "-msse", "-mavx", "-m64", "-mfpmath"))]
 
     def host_options(self) -> list[str]:
         o = self.options
-        words = [w for text in o.all("compiler-options") for w in shlex.split(text)]
         out = [f"-O{o.last('optimize', '2' if 'debug' not in o else '0')}", "-fPIC"]
-        return [*out, *(["-g"] if "debug" in o else []), *(["-pg"] if "profile" in o else []), *words]
+        return [
+            *out,
+            *(["-g"] if "debug" in o else []),
+            *(["-pg"] if "profile" in o else []),
+            *o.words("compiler-options"),
+        ]
 
     def rules(self, source: Source, output: Path) -> list[str]:
         """Return the options that write a make rule beside the object."""
@@ -329,7 +333,7 @@ class _Build:
             language = ["-x", source.language]
             command = [*self.tools.host, *language, "-I", str(CUDA_HEADERS), *self.common(source), *self.host_options(),
                        *self.rules(source, output), "-c", source.path, "-o", str(out)]  # fmt: skip
-            self.host(command)
+            self.run_one(command, None)
         else:
             self.with_device_code(source, [*self.rules(source, output), "-c", "-o", str(out)])
         if not self.dry:
@@ -345,7 +349,7 @@ class _Build:
         command = [*self.tools.hosted(), *self.common(source), *self.respelled(source), *self._loud(),
                    *self.host_options(),
                    "-Xclang", "-fcuda-include-gpubinary", "-Xclang", str(fat), *how, source.path]  # fmt: skip
-        self.clang(_for_clang(command), source)
+        self.run_one(_for_clang(command), source)
 
     def host_text(self, source: Source, output: Path) -> None:
         """Write C++ from which a host compiler makes the object, as nvcc did: here it contains its assembly."""
@@ -392,7 +396,7 @@ class _Build:
     def library(self, parts: Sequence[str]) -> None:
         output = Path(self.options.last("output-file") or "a.a")
         out = self.folder / "made.a"
-        self.host([*self.tools.archiver(), "rcs", str(out), *(p for p in parts if not p.startswith("-l"))])
+        self.run_one([*self.tools.archiver(), "rcs", str(out), *(p for p in parts if not p.startswith("-l"))], None)
         if not self.dry:
             self.write(output, out.read_bytes())
 
@@ -402,8 +406,8 @@ class _Build:
         output = Path(o.last("output-file") or Path(o.last("output-directory", "."), name))
         ours = library_folder()
         folders = [f"-L{v}" for v in o.all("library-path")]
-        words = [w for text in o.all("compiler-options") for w in shlex.split(text)]
-        linker = [x for text in o.all("linker-options") for v in shlex.split(text) for x in ("-Xlinker", v)]
+        words = o.words("compiler-options")
+        linker = [x for v in o.words("linker-options") for x in ("-Xlinker", v)]
         libraries = [_library(p, o.all("library-path")) for p in parts]
         out = output if self.dry else self.folder / "made"
         if self.dry or "verbose" in o:  # a line that CMake looks for, and for its words in the line of the linker
@@ -413,7 +417,7 @@ class _Build:
                    f"-L{ours}", "-lcudart", *folders, "-lm"]  # fmt: skip
         if Path(self.tools.host[0]).name.startswith(("gcc", "cc")):
             command.append("-lstdc++")
-        self.host(command)
+        self.run_one(command, None)
         if not self.dry:
             self.write(output, out.read_bytes(), executable=True)
 
@@ -438,12 +442,6 @@ class _Build:
         if said and "disable-warnings" not in self.options:
             self.tell(said)
         return got.stdout.decode("utf-8", "surrogateescape")
-
-    def clang(self, command: Sequence[str], source: Source) -> None:
-        self.run_one(command, source)
-
-    def host(self, command: Sequence[str]) -> None:
-        self.run_one(command, None)
 
     def write(self, output: Path, data: bytes, executable: bool = False) -> None:
         if not self.dry:

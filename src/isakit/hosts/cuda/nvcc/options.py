@@ -175,6 +175,10 @@ class Options:
         """Return the values of an option, none if it was not given."""
         return self.given.get(key, [])
 
+    def words(self, key: str) -> list[str]:
+        """Return the options for another program that the values of an option hold."""
+        return [word for text in self.all(key) for word in shlex.split(text)]
+
     def last(self, key: str, default: str = "") -> str:
         """Return the last value of an option."""
         return self.given[key][-1] if key in self.given else default
