@@ -43,7 +43,6 @@ def command(
     counters under the names of NVIDIA's profiler, and the occupancy of every chip. Nothing is timed.
     """
     from isakit.debug.profile import profile
-    from isakit.debug.profile_blocks import block_table
 
     prepared = prepare(file, isa_name, variant, options)
     found = profile(prepared.machine, prepared.name, capability=capability, max_instructions=limit,
@@ -56,7 +55,7 @@ def command(
     if as_json:
         echo_json(found.record())
     elif html is None:
-        tables = (*_behind(block_table(found.blocks)), *_behind(found.by_source()), *found.table())
+        tables = (*_behind(found.block_table()), *_behind(found.by_source()), *found.table())
         for line in [*found.listing(), "", *tables]:
             echo(line)
 

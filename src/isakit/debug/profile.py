@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from isakit.analysis.control_flow import control_flow
 from isakit.asm import Program
 from isakit.debug.observed import ObservedMachine
-from isakit.debug.profile_blocks import block_counts
 from isakit.debug.profile_page import table
 from isakit.debug.profile_records import BlockCounts, Line, LineRecord, ProfileRecord
 from isakit.debug.transactions import (
@@ -115,6 +115,15 @@ class Profile:
             )
         return out
 
+    def block_table(self) -> list[str]:
+        """Show the counts of the blocks."""
+        out = [f"{'entered':>9} {'executed':>9} {'lanes':>6} {'divergent':>9} {'moved':>9} {'serial':>6}  block"]
+        for b in self.blocks:
+            lanes = f"{100 * b.lanes / b.possible:.0f}%" if b.possible else ""
+            out.append(f"{b.entered:>9} {b.instructions:>9} {lanes:>6} {b.divergent or '':>9} {b.moved or '':>9} "
+                       f"{b.serialized or '':>6}  {b.address:04x}-{b.end:04x} {b.name}")  # fmt: skip
+        return out
+
     def table(self) -> list[str]:
         """Show the counters and the occupancies."""
         width = max(map(len, self.counters))
@@ -168,9 +177,26 @@ def profile(
     said = capability or ("1.0/1.1" if old else "1.2/1.3")
     places = [occupancy(c, launch.threads, launch.code.registers, launch.shared_limit) for c in CHIPS]
     code = launch.code
-    blocks = block_counts(Program(code.decoder, code.units, code.address), running.lines, labels or {})
+    blocks = _block_counts(Program(code.decoder, code.units, code.address), running.lines, labels or {})
     counters = _counters(running, old)
     return Profile(source_name(name), chip.variant, said, running.lines, counters, places, source, blocks)
+
+
+def _block_counts(program: Program, lines: Mapping[int, Line], labels: Mapping[str, int]) -> list[BlockCounts]:
+    """Return the basic blocks that were executed, by address. `labels`: addresses by name."""
+    names = {address: source_name(name) for name, address in labels.items()}
+    out: list[BlockCounts] = []
+    for block in control_flow(program, sorted(names)).blocks:
+        mine = [lines[i.address] for i in block.instructions if i.address in lines]
+        if not mine:
+            continue
+        first = lines.get(block.address)
+        sums = {n: sum(getattr(x, n) for x in mine) for n in
+                ("lanes", "possible", "divergent", "moved", "used", "serialized")}  # fmt: skip
+        name = names.get(block.address, f"{block.address:04x}")
+        entered = 0 if first is None else first.executions
+        out.append(BlockCounts(name, block.address, block.end, entered, sum(x.executions for x in mine), **sums))
+    return out
 
 
 def _counters(machine: _ProfiledMachine, old: bool) -> dict[str, int]:

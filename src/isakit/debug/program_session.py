@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, cast
 from isakit.asm import Program
 from isakit.debug import breakpoints
 from isakit.debug.execution import Point
-from isakit.debug.executions import execution_of
 from isakit.debug.expressions import ExpressionError
-from isakit.debug.session import Session
+from isakit.debug.session import Session, execution_of
 from isakit.debug.session_view import SessionView
 from isakit.debug.sources import Sources
 from isakit.debug.stops import Breakpoint, Range, Reason, Stop

@@ -11,8 +11,7 @@ from typing import cast
 
 from isakit.asm import Program
 from isakit.debug import breakpoints
-from isakit.debug.execution import Hit, Point
-from isakit.debug.executions import execution_of
+from isakit.debug.execution import Execution, Hit, Point, UsseExecution, VucExecution
 from isakit.debug.expression_values import evaluate
 from isakit.debug.expressions import Binary, Load, Node, Number, NumberTerm, Variable
 from isakit.debug.panes import html
@@ -21,12 +20,43 @@ from isakit.debug.stops import Breakpoint, Cell, Range, Reason, Stop, Tracepoint
 from isakit.debug.timeline import MEMORY
 from isakit.debug.views import ThreadView, half_place, packed, parsed, place, value
 from isakit.errors import LaunchError, MachineFault, NotModelled
+from isakit.machine.target import Target
+from isakit.machine.targets import target_of
+from isakit.machine.usse.usse_target import UsseTarget
+from isakit.machine.vuc.vuc_target import VucTarget
 from isakit.spec import InstructionKind
 
 RECORDS = 100_000
 """Largest number of tracepoint records that are kept."""
 POLLED = 64
 """Single steps between two checks whether to continue."""
+
+
+def execution_of(machine: object, program: Program | None = None, *, compiled: bool = True) -> Execution:
+    """Return the execution of a machine's program; see `Session`. Raises LaunchError for anything else."""
+    target = target_of(machine)
+    if target.isa == "tesla":
+        from isakit.debug.tesla_execution import TeslaExecution
+        from isakit.machine.tesla.tesla_target import TeslaTarget
+
+        m = cast(TeslaTarget, target).machine
+        code = m.launch.code
+        if program is None:
+            program = Program(code.decoder, code.units, code.address)
+        return TeslaExecution(m, program, compiled=compiled)
+    if target.isa == "vuc":
+        return VucExecution(target, program or _code(target))
+    return UsseExecution(target, program or cast(UsseTarget, target).code.program)
+
+
+def _code(target: Target) -> Program:
+    """Return the program in code memory, up to the last word that was written."""
+    from isakit.instruction_sets import isa
+
+    core = cast(VucTarget, target).core
+    words = [w or 0 for w in core.code]
+    used = max((k + 1 for k, w in enumerate(core.code) if w is not None), default=1)
+    return isa("vuc", target.variant).disassemble(words[:used])
 
 
 class Session(SessionView):
@@ -505,4 +535,4 @@ class Session(SessionView):
         return f"<p>{escape(self.stop.text)}</p>{html(self)}"
 
 
-__all__ = ["Cell", "Range", "Session"]
+__all__ = ["Cell", "Range", "Session", "execution_of"]
