@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from isakit.asm.source import SourceSpan
-from isakit.lsp.texts import Definition
+from isakit.lsp.texts import Definition, Names
 
 
-class BlockNames:
+class BlockNames(Names):
     """The names of a text, which need not compile.
 
     Attributes:
@@ -28,7 +28,7 @@ class BlockNames:
     """The characters that make another name of one, in front of it and behind it."""
 
     def __init__(self, text: str) -> None:
-        self.definitions: list[Definition] = []
+        super().__init__()
         self._text = text
         self._starts = [0]
         at = text.find("\n")

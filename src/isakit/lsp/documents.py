@@ -40,16 +40,16 @@ class Assembly(Text):
         self._isa_name = isa_name
 
     @cached_property
+    def names(self) -> NameTable:
+        """The names in the text, which are read at once: the next text goes on from them."""
+        return self._names
+
+    @cached_property
     def isa(self) -> Isa:
         """The instruction set that it is assembled for, which takes 0.2 s to load the first time."""
         with suppress(IsakitError):  # one that does not exist is reported when the text is assembled
             return isa_of_text(self._text) or isa(self._isa_name)
         return isa(self._isa_name)
-
-    @property
-    def names(self) -> NameTable:
-        """Return the names in the text."""
-        return self._names
 
     @cached_property
     def assembled(self) -> Program | AsmError:

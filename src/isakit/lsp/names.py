@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from isakit.asm.source import Source, SourceSpan, Statement
-from isakit.lsp.texts import Definition
+from isakit.lsp.texts import Definition, Names
 
 _NAME = re.compile(r"[A-Za-z_.][\w.$]*", re.ASCII)
 """A name that the assembler takes."""
@@ -17,7 +17,7 @@ _SECTION = (".kernel", ".program")
 """Directives that begin a section with names of its own."""
 
 
-class NameTable:
+class NameTable(Names):
     """The names of a text, which need not assemble.
 
     Attributes:
@@ -27,8 +27,8 @@ class NameTable:
     """
 
     def __init__(self, text: str, earlier: Source | None = None) -> None:
+        super().__init__()
         self.source = source = Source(text, earlier=earlier)
-        self.definitions: list[Definition] = []
         self.statements: dict[int, list[Statement]] = {}
         self._lines = source.lines
         self._sections: list[int] = []

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from isakit.compile.ptx.grammar import REFUSED, rows
 from isakit.errors import CompileError, Diagnostic, IsakitError
+from isakit.lean import cached_property
 from isakit.lsp.ptx_names import PtxNames
 from isakit.lsp.texts import LARGEST, Completion, Hover, Text
 
@@ -79,14 +80,11 @@ class PtxText(Text):
         self._text, self._path = text[:LARGEST], path
         self._memory = _Memory() if earlier is None else earlier._memory
         self._lines = self._text.split("\n")
-        self._names: PtxNames | None = None
 
-    @property
+    @cached_property
     def names(self) -> PtxNames:
-        """Return the names in the text."""
-        if self._names is None:
-            self._names = PtxNames(self._text)
-        return self._names
+        """The names in the text."""
+        return PtxNames(self._text)
 
     def prepare(self) -> None:
         """Read the grammar."""

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from isakit.errors import CompileError, Diagnostic, IsakitError
+from isakit.lean import cached_property
 from isakit.lsp.texts import Completion, Hover, Text
 
 if TYPE_CHECKING:
@@ -67,17 +68,16 @@ class PythonText(Text):
     def __init__(self, text: str, path: str, earlier: PythonText | None = None) -> None:
         self._text, self._path = text, path
         self._memory = _Memory() if earlier is None else earlier._memory
-        self._earlier = earlier._names or earlier._earlier if earlier is not None else None
-        self._names: PythonNames | None = None
+        self._latest: PythonNames | None = earlier._latest if earlier is not None else None
+        """The names of this text, or of one before it."""
 
-    @property
+    @cached_property
     def names(self) -> PythonNames:
-        """Return the names in the text."""
+        """The names in the text."""
         from isakit.lsp.python_names import PythonNames
 
-        if self._names is None:
-            self._names, self._earlier = PythonNames(self._text, self._earlier), None
-        return self._names
+        self._latest = PythonNames(self._text, self._latest)
+        return self._latest
 
     def prepare(self) -> None:
         """Collect what kernels know without a definition, and compile a small one."""

@@ -57,14 +57,11 @@ class SourceText(Text):
         self.pause = PAUSE
         self._includes = re.search(r"(?m)^[ \t]*#[ \t]*include\b", text) is not None
         self._good: set[str] = set() if earlier is None else earlier._good
-        self._names: CNames | None = None
 
-    @property
+    @cached_property
     def names(self) -> CNames:
-        """Return the names in the text."""
-        if self._names is None:
-            self._names = CNames(self._text if len(self._text) <= LARGEST else "")
-        return self._names
+        """The names in the text."""
+        return CNames(self._text if len(self._text) <= LARGEST else "")
 
     def elsewhere(self, line: int, column: int) -> tuple[str, SourceSpan] | None:
         """Return the included file and the place in it where a name is defined; None for one of this text."""

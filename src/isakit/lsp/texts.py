@@ -7,10 +7,11 @@ what is read in moments; only `check` compiles.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from isakit.asm.source import SourceSpan
 from isakit.errors import Diagnostic
+from isakit.lean import cached_property
 
 LARGEST = 4_000_000
 """Characters of the longest text that is looked at."""
@@ -58,45 +59,27 @@ class KnownName(NamedTuple):
     becomes: str = ""
 
 
-class Names(Protocol):
-    """The names of a text."""
+class Names:
+    """The names of a text; here of one of which none are known.
 
-    @property
-    def definitions(self) -> list[Definition]:
-        """Return all of them in the order of the text."""
-        ...
+    Attributes:
+        definitions: in the order of the text.
+    """
+
+    def __init__(self) -> None:
+        self.definitions: list[Definition] = []
 
     def at(self, line: int, column: int) -> tuple[Definition, SourceSpan] | None:
-        """Return the definition and the place of the name at a column; None where no name is."""
-        ...
+        """Return the definition and the place of the name at a column, from 0; None where no name is."""
+        return None
 
     def references(self, definition: Definition) -> list[SourceSpan]:
         """Return all places of a name, its definition included, in the order of the text."""
-        ...
-
-    def refusal(self, name: str, definition: Definition) -> str:
-        """Return why a name cannot be given to what another stands for; empty where it can."""
-        ...
-
-
-class NoNames:
-    """The names of a text of which none are known."""
-
-    definitions: list[Definition] = []  # noqa: RUF012 - nothing is added
-
-    def at(self, line: int, column: int) -> None:
-        """Find nothing."""
-
-    def references(self, definition: Definition) -> list[SourceSpan]:
-        """Find nothing."""
         return []
 
     def refusal(self, name: str, definition: Definition) -> str:
-        """Refuse nothing."""
+        """Return why a name cannot be given to what another stands for; empty where it can."""
         return ""
-
-
-NO_NAMES = NoNames()
 
 
 class Text:
@@ -108,10 +91,10 @@ class Text:
 
     pause: float = 0.0
 
-    @property
+    @cached_property
     def names(self) -> Names:
-        """Return the names in the text."""
-        return NO_NAMES
+        """The names in the text."""
+        return Names()
 
     def elsewhere(self, line: int, column: int) -> tuple[str, SourceSpan] | None:
         """Return the file and the place in it where a name is defined; None for one of this text, and for none."""
