@@ -6,15 +6,13 @@ import os
 import resource
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from contextlib import redirect_stdout
+from typing import Any
 
 import click
 
 from isakit.cli.common import attach_server, debug_option, echo, echo_json, engine_options, json_option
 from isakit.results import Output, records_at
-
-if TYPE_CHECKING:
-    from isakit.hosts.cuda.statistics import Statistics
 
 OUTPUT = Output("cuda", 1, records_at("isakit.hosts.cuda.statistics:StatisticsRecord"))
 
@@ -82,7 +80,8 @@ def command(
         status, statistics = run(program, arguments, gl=report, debugger=debugger, **options)
     sys.stdout.flush()
     if as_json:
-        _report_json(status, statistics)
+        with redirect_stdout(sys.stderr):  # standard output is the program's own
+            echo_json(statistics.record())
     elif stats:
         for line in statistics.lines():
             echo(line, err=True)
@@ -92,17 +91,6 @@ def command(
         for line in lines(report, stats, False):
             echo(line, err=True)
     _end_like(status)
-
-
-def _report_json(status: int, statistics: Statistics) -> None:
-    """Write numbers for programs, to standard error when standard output is the program's own."""
-    del status
-    with_stderr = sys.stdout
-    try:
-        sys.stdout = sys.stderr
-        echo_json(statistics.record())
-    finally:
-        sys.stdout = with_stderr
 
 
 def _end_like(status: int) -> None:

@@ -21,6 +21,7 @@ from isakit.errors import IsakitError
 from isakit.results import Output, record
 
 if TYPE_CHECKING:
+    from isakit.debug.loopback import SingleClientServer
     from isakit.debug.session import Session
     from isakit.debug.terminal import Reply, Terminal
 
@@ -150,15 +151,13 @@ def command(
         with _interrupts_end_it():
             Adapter(session, source, sys.stdout.buffer).serve()
         return
+    server: SingleClientServer | None = None
     if dap_place is not None:
-        from isakit.debug.dap import DapServer as Editors
+        from isakit.debug.dap import DapServer
 
-        editors = Editors(session, dap_place)
-        echo(f"the Debug Adapter Protocol is spoken at {editors.place}", err=True)
-        with _interrupts_end_it():
-            editors.serve()
-        return
-    if gdb_place is not None:
+        server = DapServer(session, dap_place)
+        echo(f"the Debug Adapter Protocol is spoken at {server.place}", err=True)
+    elif gdb_place is not None:
         from isakit.debug.gdb.server import GdbServer
         from isakit.debug.gdb.stub import SCRIPT
 
@@ -170,6 +169,7 @@ def command(
             write_bytes(gdb_file, debug_file(session, file))
             loaded = f" {shlex.quote(gdb_file)}"
         echo(f"gdb{loaded} -ex 'source {SCRIPT}' -ex 'target remote {server.place}'", err=True)
+    if server is not None:
         with _interrupts_end_it():
             server.serve()
         return

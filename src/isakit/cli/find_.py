@@ -22,7 +22,7 @@ from isakit.errors import FormatError
 from isakit.results import OMITTED, Omitted, Output, record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from isakit.analysis import Pattern
 
@@ -126,72 +126,62 @@ def command(
     if like is not None:
         if index is None or words:
             raise click.UsageError("--like FILE searches an index for kernels: give --index and no pattern")
-        _alike(index, like, least, as_json)
+        _show(_alike(index, like, least), "", as_json, shown(like))
         return
     if not words or (len(words) == 1) is not (index is not None):
         raise click.UsageError("give a pattern and files, or --index INDEX and a pattern")
     pattern, *files = words
-    if index is not None:
-        _indexed(index, Pattern(pattern), count, as_json)
-        return
     wanted = Pattern(pattern)
-    found: list[Match | MatchCount | AlikeKernel] = []
-    failed = False
-    for name in files:
-        try:
-            for hit in _hits(name, wanted, named_code(isa_name, variant), program_type, count):
-                if as_json:
-                    found.append(hit)
-                else:
-                    echo(str(hit))
-        except BrokenPipeError:
-            raise
-        except (FormatError, OSError) as e:
-            echo(f"error: {e}", err=True)
-            failed = True
-    if as_json:
-        echo_json(Matches(SCHEMA, pattern, OMITTED, found))
+    if index is not None:
+        _show(_indexed(index, wanted, count), wanted.text, as_json)
+        return
+    failed: list[str] = []
+
+    def hits() -> Iterator[Match | MatchCount]:
+        for name in files:
+            try:
+                yield from _hits(name, wanted, named_code(isa_name, variant), program_type, count)
+            except (FormatError, OSError) as e:
+                echo(f"error: {e}", err=True)
+                failed.append(name)
+
+    _show(hits(), pattern, as_json)
     if failed:
         ctx.exit(BAD_INPUT)
 
 
-def _indexed(index: str, pattern: Pattern, count: bool, as_json: bool) -> None:
+def _show(
+    found: Iterable[Match | MatchCount | AlikeKernel], pattern: str, as_json: bool, like: str | Omitted = OMITTED
+) -> None:
+    """Write what is found: each as soon as it is, or all as JSON."""
+    if as_json:
+        echo_json(Matches(SCHEMA, pattern, like, list(found)))
+        return
+    for row in found:
+        echo(str(row))
+
+
+def _indexed(index: str, pattern: Pattern, count: bool) -> Iterator[Match | MatchCount]:
     from isakit.corpora import find
 
-    found: list[Match | MatchCount | AlikeKernel] = []
     counts: dict[tuple[str, str], int] = {}
     for hit in find(index, pattern):
         name, i = _place(hit.path, hit.member, hit.offset), hit.instruction
         if count:
             counts[name, hit.kernel] = counts.get((name, hit.kernel), 0) + 1
-        elif as_json:
-            found.append(Match(name, hit.kernel, i.address, list(i.words), i.text))
         else:
-            echo(str(Match(name, hit.kernel, i.address, list(i.words), i.text)))
-    sums = [MatchCount(name, kernel, n) for (name, kernel), n in counts.items()]
-    if as_json:
-        found += sums
-        echo_json(Matches(SCHEMA, pattern.text, OMITTED, found))
-        return
-    for row in sums:
-        echo(str(row))
+            yield Match(name, hit.kernel, i.address, list(i.words), i.text)
+    yield from (MatchCount(name, kernel, n) for (name, kernel), n in counts.items())
 
 
-def _alike(index: str, like: str, least: float, as_json: bool) -> None:
+def _alike(index: str, like: str, least: float) -> Iterator[AlikeKernel]:
     from isakit.corpora import similar
     from isakit.programs.reading import load_all
 
-    out: list[Match | MatchCount | AlikeKernel] = []
     for m in load_all(read_bytes(like), path=shown(like)):
         for k in m.kernels.values():
             for r in similar(index, k.program, least=least):
-                name = _place(r.path, r.member, r.offset)
-                row = AlikeKernel(k.name, r.likeness, name, r.kernel)
-                out.append(row)
-                if not as_json:
-                    echo(str(row))
-    if as_json:
-        echo_json(Matches(SCHEMA, "", shown(like), out))
+                yield AlikeKernel(k.name, r.likeness, _place(r.path, r.member, r.offset), r.kernel)
 
 
 def _place(path: str, member: str, offset: int) -> str:

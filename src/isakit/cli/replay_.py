@@ -20,6 +20,10 @@ OUTPUT = Output(
 )
 
 
+GL = b"isakit gl capture"
+"""The first bytes of captures of GL programs."""
+
+
 @click.command(
     "replay",
     epilog="""\b
@@ -107,11 +111,10 @@ def _contents(source: Capture, numbers: list[int]) -> list[str]:
 
 def is_gl(path: Path) -> bool:
     """Return true if a file is a capture of a GL program."""
-    magic = b"isakit gl capture"
     if not path.is_file():
         return False
     with path.open("rb") as f:
-        return f.read(len(magic)) == magic
+        return f.read(len(GL)) == GL
 
 
 def _gl(path: Path, frame: int | None, draw: int | None, chip: str | None, output: str | None, as_json: bool,

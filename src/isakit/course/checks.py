@@ -79,12 +79,10 @@ def check(found: Exercise, folder: Path) -> list[Verdict]:
     return list(CHECKS[found.name](folder))
 
 
-def _checks(name: str) -> Callable[[Check], Check]:
-    def keep(function: Check) -> Check:
-        CHECKS[name] = function
-        return function
-
-    return keep
+def _check(function: Check) -> Check:
+    """Register the check of the exercise that a function is called after."""
+    CHECKS[function.__name__] = function
+    return function
 
 
 class _Kernel:
@@ -167,7 +165,7 @@ def _random(count: int, below: int) -> Words:
     return np.random.default_rng().integers(0, below, count, dtype=np.uint32)
 
 
-@_checks("diverge")
+@_check
 def diverge(folder: Path) -> Iterator[Verdict]:
     """Check that no branch diverges, at no greater cost."""
     kernel = _Kernel(folder / "collatz.s")
@@ -180,7 +178,7 @@ def diverge(folder: Path) -> Iterator[Verdict]:
     yield _most("instructions of warps", counters["instructions"], 128)
 
 
-@_checks("coalesce")
+@_check
 def coalesce(folder: Path) -> Iterator[Verdict]:
     """Check that every access of a half-warp is one transaction."""
     kernel = _Kernel(folder / "scale.s")
@@ -191,7 +189,7 @@ def coalesce(folder: Path) -> Iterator[Verdict]:
         yield _most(f"{what} that are not coalesced", counters[f"{short}_incoherent"], 0)
 
 
-@_checks("banks")
+@_check
 def banks(folder: Path) -> Iterator[Verdict]:
     """Check that no access to s[] waits for a bank."""
     kernel = _Kernel(folder / "transpose.s")
@@ -203,7 +201,7 @@ def banks(folder: Path) -> Iterator[Verdict]:
     yield _most("accesses to g[] that are not coalesced", counters["gld_incoherent"] + counters["gst_incoherent"], 0)
 
 
-@_checks("reduce")
+@_check
 def reduce(folder: Path) -> Iterator[Verdict]:
     """Check the sum, its cost, and that there are no races."""
     kernel = _Kernel(folder / "sum.s")
@@ -218,7 +216,7 @@ def _quiet(complaint: str) -> Verdict:
     return Verdict("`isakit sanitize` has nothing to say", not complaint, complaint)
 
 
-@_checks("race")
+@_check
 def race(folder: Path) -> Iterator[Verdict]:
     """Check blocks of four sizes, and that the sanitizer is content."""
     kernel = _Kernel(folder / "rotate.s")
@@ -232,7 +230,7 @@ def race(folder: Path) -> Iterator[Verdict]:
     yield _most("barriers that a warp meets", barriers, 3)
 
 
-@_checks("texture")
+@_check
 def texture(folder: Path) -> Iterator[Verdict]:
     """Check the means, and that each takes one fetch."""
     kernel = _Kernel(folder / "shrink.s")
@@ -245,7 +243,7 @@ def texture(folder: Path) -> Iterator[Verdict]:
     yield _most("fetches of 64 threads", kernel.counters(1, (8, 8), out)["tex_fetches"], 64)
 
 
-@_checks("pixel")
+@_check
 def pixel(folder: Path) -> Iterator[Verdict]:
     """Check the grey of every pixel against the picture in colours."""
     files = exercise("pixel").files
@@ -279,7 +277,7 @@ def _drawn(files: dict[str, bytes], near: Path) -> Array:
         folder.close()
 
 
-@_checks("pipeline")
+@_check
 def pipeline(folder: Path) -> Iterator[Verdict]:
     """Check the sums for four lengths, and the cycles per additional cell."""
     from isakit.runtime.vuc import Core
@@ -304,7 +302,7 @@ def pipeline(folder: Path) -> Iterator[Verdict]:
     yield Verdict("cycles per cell: at most 6", each <= 6, f"{each:g}")
 
 
-@_checks("shader")
+@_check
 def shader(folder: Path) -> Iterator[Verdict]:
     """Check which pixels are discarded, and the colours of the others."""
     from isakit import compile_shader, usse
@@ -326,7 +324,7 @@ def shader(folder: Path) -> Iterator[Verdict]:
     )
 
 
-@_checks("lost")
+@_check
 def lost(folder: Path) -> Iterator[Verdict]:
     """Check the answers against the kernel on random numbers."""
     path = folder / "answers.toml"
@@ -354,7 +352,7 @@ def lost(folder: Path) -> Iterator[Verdict]:
     yield _equal("your three numbers make the same of 512 random numbers", mine, out)
 
 
-@_checks("patch")
+@_check
 def patch(folder: Path) -> Iterator[Verdict]:
     """Check what the patched kernel computes, and how much of the file has changed."""
     path = folder / "limit.cubin"
@@ -366,7 +364,7 @@ def patch(folder: Path) -> Iterator[Verdict]:
     yield Verdict("nothing else of the file has changed: at most 2 bytes", changed <= 2, f"{changed} bytes")
 
 
-@_checks("driver")
+@_check
 def driver(folder: Path) -> Iterator[Verdict]:
     """Check the picture against that of the right scene."""
     changed = _differences(given.wrong_house(), _scene(folder / "scene.json"))

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from isakit.hosts.drm.engines.draw3d import Drawing
     from isakit.hosts.drm.replay import Replay
 
-GL = b"isakit gl capture"
-"""The first bytes of captures of GL programs."""
 _PART = re.compile(r"capture\.json|libraries\.txt|launches/\d{1,8}\.json|blobs/[0-9a-f]{32}")
 
 
@@ -84,15 +82,6 @@ def _replay(path: Path) -> Generator[Replay]:
         yield made
     finally:
         made.close()
-
-
-def is_gl(name: str) -> bool:
-    """Return whether a file of the page is a capture of a GL program."""
-    path = Path(checked(name))
-    if not path.is_file():
-        return False
-    with path.open("rb") as f:
-        return f.read(len(GL)) == GL
 
 
 def _file(name: str) -> Path:

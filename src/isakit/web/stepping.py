@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import time
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from isakit.errors import IsakitError
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from isakit.asm import Program
     from isakit.cli.launches import Prepared
     from isakit.debug import Session
+    from isakit.debug.stops import Stop
 
-MOVES = ("step", "next", "finish", "join", "until", "cont", "back", "reverse", "goto", "restart", "last_write")
 VUC_CYCLES = 1_000_000
 """Cycles that microcode runs on, because it does not end by itself."""
 _OPTIONS: JsonObject = {
@@ -88,31 +89,9 @@ class Stepping:
         self._remember()
         if not 1 <= count <= STEPS:
             raise IsakitError(f"1 to {STEPS} steps at a time")
-        match how:
-            case "step":
-                s.step(count)
-            case "next":
-                s.next(count)
-            case "finish":
-                s.finish()
-            case "join":
-                s.to_join()
-            case "until":
-                s.until(_place(where))
-            case "cont":
-                s.cont(VUC_CYCLES if s.target.isa == "vuc" else None)
-            case "back":
-                s.reverse_step(count)
-            case "reverse":
-                s.reverse_cont()
-            case "goto":
-                s.goto(_number(where))
-            case "restart":
-                s.goto(0)
-            case "last_write":
-                s.last_write(where)
-            case _:
-                raise IsakitError(f"no move {how!r}; there are {', '.join(MOVES)}")
+        if how not in MOVES:
+            raise IsakitError(f"no move {how!r}; there are {', '.join(MOVES)}")
+        MOVES[how](s, count, where)
         state = self.state()
         if state["reason"] == "interrupt" and time.monotonic() > self._deadline:
             place = f"{state['unit']} {state['position']}"
@@ -260,6 +239,22 @@ class Stepping:
                 out.append({"index": n, "spec": a.spec, "dtype": str(a.value.dtype), "shape": list(a.value.shape),
                             "data": base64.b64encode(a.value.tobytes()).decode()})  # fmt: skip
         return out
+
+
+MOVES: Mapping[str, Callable[[Session, int, str], Stop]] = {
+    "step": lambda s, count, where: s.step(count),
+    "next": lambda s, count, where: s.next(count),
+    "finish": lambda s, count, where: s.finish(),
+    "join": lambda s, count, where: s.to_join(),
+    "until": lambda s, count, where: s.until(_place(where)),
+    "cont": lambda s, count, where: s.cont(VUC_CYCLES if s.target.isa == "vuc" else None),
+    "back": lambda s, count, where: s.reverse_step(count),
+    "reverse": lambda s, count, where: s.reverse_cont(),
+    "goto": lambda s, count, where: s.goto(_number(where)),
+    "restart": lambda s, count, where: s.goto(0),
+    "last_write": lambda s, count, where: s.last_write(where),
+}
+"""Moves of a session by their names."""
 
 
 def _place(where: str) -> str | int:

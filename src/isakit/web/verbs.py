@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from isakit.cli.replay_ import GL, is_gl
 from isakit.errors import AsmError, FormatError, IsakitError, MachineFault
 from isakit.json_text import JsonObject
 from isakit.results import plain
@@ -86,35 +87,35 @@ class Workbench:
         """Open a dropped file: its programs, or its text; arrays and scenes are kept in the folder."""
         name, data = checked(asked.text("name")), asked.data("data")
         self._folder.store(name, data)
+        return {**self._opened(name, data, asked), "files": self._folder.names()}
+
+    def _opened(self, name: str, data: bytes, asked: RequestFields) -> JsonObject:
         if asked.text("role", "") == "part":  # of a scene
-            return {"kind": "part", "files": self._folder.names()}
-        if data.startswith(captures.GL):
-            return {"kind": "frames", "files": self._folder.names()}
+            return {"kind": "part"}
+        if data.startswith(GL):
+            return {"kind": "frames"}
         ending = name[name.rfind(".") :].lower() if "." in name else ""
         if ending in _BY_ENDING:
-            return {"kind": "text", "language": _BY_ENDING[ending], "text": _text(data), "files": self._folder.names()}
+            return {"kind": "text", "language": _BY_ENDING[ending], "text": _text(data)}
         if ending == ".json" and b'"isakit_project"' in data[:_FIRST]:
             from isakit.annotations import read_project
 
-            return {"kind": "project", "project": plain(read_project(data, name)), "files": self._folder.names()}
+            return {"kind": "project", "project": plain(read_project(data, name))}
         if ending == ".json":
-            return {"kind": "scene", "files": self._folder.names()}
+            return {"kind": "scene"}
         if ending == ".npy":
             from isakit.runtime.npy import load_array
 
             array = load_array(name)
-            return {"kind": "array", "dtype": str(array.dtype), "shape": list(array.shape),
-                    "files": self._folder.names()}  # fmt: skip
+            return {"kind": "array", "dtype": str(array.dtype), "shape": list(array.shape)}
         from isakit.programs import load_all
 
         named = {k: v for k in ("isa", "variant") if (v := asked.text(k, ""))}
-        modules = load_all(data, **named, path=name)
-        units = self._units.add_module(name, modules, name)
+        units = self._units.add_module(name, load_all(data, **named, path=name), name)
         if not units:
             raise FormatError(name, 0, "holds no program")
         undecoded = sum(i.error is not None for i in units[0].program) if "isa" in named else 0
-        return {"kind": "programs", "units": [u.as_json() for u in units], "undecoded": undecoded,
-                "files": self._folder.names()}  # fmt: skip
+        return {"kind": "programs", "units": [u.as_json() for u in units], "undecoded": undecoded}
 
     def part(self, asked: RequestFields) -> JsonObject:
         """Store a file of a capture by its path in the folder of the capture; `capture` opens it when all are here."""
@@ -360,7 +361,7 @@ class Workbench:
 
         self._stepping = None
         name, x, y = checked(asked.text("name")), asked.number("x"), asked.number("y")
-        if not captures.is_gl(name):
+        if not is_gl(Path(name)):
             return self._stepped(name, fragment(name, x, y))
         found = captures.pixel(name, x, y, asked.number("frame"), asked.number("draw", None, 1))
         fates = [str(f) for f in found.fragments]
