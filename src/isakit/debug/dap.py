@@ -278,7 +278,7 @@ class Adapter:
         frames = [
             {"id": k + 1, "name": source_label(session, a) or hex(a), "instructionPointerReference": hex(a),
              **self._line(self.sources.at(a))}
-            for k, a in enumerate(session.code_path())
+            for k, a in enumerate(source_views.code_path(session))
         ]  # fmt: skip
         return {"stackFrames": frames, "totalFrames": len(frames)}
 
@@ -383,7 +383,7 @@ class Adapter:
         return {"result": source_views.number_text(self.session.evaluate(text)), "variablesReference": 0}
 
     def _instruction_breakpoints(self, arguments: Message) -> JsonObject:
-        def one(b: Any) -> JsonObject:
+        def one(b: Message) -> JsonObject:
             address = int(str(b["instructionReference"]), 0) + int(b.get("offset", 0))
             made = self._break("instruction", address, b)
             return {"id": made.number, "verified": True, "instructionReference": hex(address)}
@@ -394,7 +394,7 @@ class Adapter:
         """Replace the breakpoints of a file. A breakpoint on a line without code moves to the next line with code."""
         path = _path(_source_of(arguments))
 
-        def one(b: Any) -> JsonObject:
+        def one(b: Message) -> JsonObject:
             where = self.sources.place(path, int(b["line"]))
             if where is None and not self.session.later:
                 raise LaunchError("no code comes from this line or those below it")
@@ -407,7 +407,7 @@ class Adapter:
             "function", arguments, lambda b: self._told(self._break("function", str(b["name"]), b))
         )
 
-    def _breakpoints(self, kind: str, arguments: Message, one: Callable[[Any], JsonObject]) -> JsonObject:
+    def _breakpoints(self, kind: str, arguments: Message, one: Callable[[Message], JsonObject]) -> JsonObject:
         """Set the breakpoints that a request asks for, each by `one`, in place of those of the last request."""
         self._forget(kind)
         out: list[JsonObject] = []

@@ -67,11 +67,6 @@ class SessionView:
         """Return the focused thread's stack, innermost entry first."""
         return self.execution.frames(self.focus)
 
-    def code_path(self) -> list[int]:
-        """Return the address of the focused thread's next instruction, and those that its calls return to."""
-        here = self.address
-        return [] if here is None else [here, *(f.address for f in self.execution.calls(self.focus))]
-
     def registers(self, thread: int | None = None) -> dict[str, int]:
         """Return all registers of a thread by name."""
         t = self.focus if thread is None else thread

@@ -135,11 +135,17 @@ def evaluated(session: SessionView, text: str) -> Number:
 
 
 # --- the way to here --------------------------------------------------------------------------------------------------
+def code_path(session: SessionView) -> list[int]:
+    """Return the address of the focused thread's next instruction, and those that its calls return to."""
+    here = session.address
+    return [] if here is None else [here, *(f.address for f in session.execution.calls(session.focus))]
+
+
 def backtrace(session: SessionView, sources: Sources) -> list[str]:
     """Return the calls that the focused thread is in, innermost first, as gdb does."""
     return [
         cut(f"#{k:<2} {a:#06x} in {source_label(session, a) or '??'}{_at(sources.at(a))}")
-        for k, a in enumerate(session.code_path())
+        for k, a in enumerate(code_path(session))
     ] or ["the thread has ended"]
 
 

@@ -27,9 +27,7 @@ def matching(name: str, names: Iterable[str], path: str) -> list[str]:
     there = list(dict.fromkeys(names))
     if name in there:
         return [name]
-    from isakit.compile.ptx.syntax import kernels_called  # which loads the front end of PTX: most names are symbols
-
-    found = kernels_called(name, there)
+    found = [n for n in there if source_name(n) == name]
     if not found:
         raise IsakitError(f"{path} has no kernel {name!r}; it has {', '.join(there) or 'none'}")
     return found
