@@ -561,7 +561,7 @@ def serve_editor(session: Session, client: socket.socket) -> bool:
 class DapServer(loopback.SingleClientServer):
     """A session on a port or a socket: one editor at a time, until one disconnects.
 
-    One that vanishes leaves the session to the next. Raises LaunchError for a port not to be had.
+    One that vanishes leaves the session to the next one. Raises LaunchError for a port that cannot be used.
     """
 
     def __init__(self, session: Session, place: int | str = 0) -> None:

@@ -43,7 +43,7 @@ _HOST: dict[str, Callable[[float, float], float]] = {
     "/": lambda a, b: a / b if b else 0.0,
     "%": lambda a, b: math.nan if b and math.isinf(a) else math.fmod(a, b) if b else 0.0,
 }  # fmt: skip
-"""Operators on doubles that are known."""
+"""Operators on doubles that are constant."""
 _SIGN = 1 << 63
 _ALL = (1 << 64) - 1
 LAST_ADDRESS = 0xFF_FFFF_FFFF
@@ -212,7 +212,7 @@ _IEEE: dict[str, Callable[[Value, Value], Value]] = {
     "+": lambda x, y: ieee_add(x, y, format="f64"), "-": lambda x, y: ieee_add(x, y ^ _SIGN, format="f64"),
     "*": lambda x, y: ieee_mul(x, y, format="f64"),
 }  # fmt: skip
-"""Operators on doubles that are not known, besides comparisons."""
+"""Operators on doubles that are not constant, besides comparisons."""
 
 
 def _of_doubles(operator: str, x: Value, y: Value) -> TypedValue:

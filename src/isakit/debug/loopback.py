@@ -128,7 +128,7 @@ def _has_left(client: socket.socket | None) -> bool:
 
 
 class SingleClientServer:
-    """Serves one client at a time; turns others away while one is connected.
+    """Serves one client at a time; others are turned away while it is connected.
 
     Attributes: `place`: the address, as clients take it; `port`: 0 for a file in a folder.
     """
@@ -144,7 +144,7 @@ class SingleClientServer:
         self._here = threading.Condition()
 
     def serve(self) -> None:
-        """Serve until a client says that it is done, which `serve` tells by True."""
+        """Serve until a client is done, in which case the function given returns True."""
         self._free.set()
         with closing(self._listening):
 
@@ -194,7 +194,7 @@ class SingleClientServer:
             self._here.notify()
 
     def close(self) -> None:
-        """Let `serve` return after the client that is there."""
+        """Let `serve` return after the present client."""
         self._next(None)
 
 

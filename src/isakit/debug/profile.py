@@ -154,9 +154,9 @@ def profile(
     Args:
         machine: a Tesla `Machine` that has not begun; another one runs the launch on the same device memory.
         name: of the kernel, as its file has it; the profile has that of its source.
-        capability: whose rules count, "1.0" or "1.3"; left out, those of the launch's chip.
-        max_instructions: bound of the run.
-        source: where the instructions come from, to be shown beside them.
+        capability: the rules to apply, "1.0" or "1.3" (default: those of the launch's chip).
+        max_instructions: limit of the run, in instructions of warps.
+        source: source lines of instructions, to be shown beside them.
         labels: byte addresses by name, for the names of blocks.
 
     Raises LaunchError for another machine, MachineFault, NotModelled.

@@ -33,7 +33,7 @@ POLLED = 64
 
 
 def execution_of(machine: object, program: Program | None = None, *, compiled: bool = True) -> Execution:
-    """Return the execution of a machine's program; see `Session`. Raises LaunchError for anything else."""
+    """Return the execution for a machine's program; see `Session`. Raises LaunchError for anything else."""
     target = target_of(machine)
     if target.isa == "tesla":
         from isakit.debug.tesla_execution import TeslaExecution
@@ -50,7 +50,7 @@ def execution_of(machine: object, program: Program | None = None, *, compiled: b
 
 
 def _code(target: Target) -> Program:
-    """Return the program in code memory, up to the last word that was written."""
+    """Return the program in code memory, up to the last word written."""
     from isakit.instruction_sets import isa
 
     core = cast(VucTarget, target).core
@@ -133,7 +133,7 @@ class Session(SessionView):
         return self.stop
 
     def _no_deeper(self) -> Callable[[int], bool]:
-        """Return a test whether a thread is in no more calls than the focused one is now."""
+        """Return a test whether a thread is in no more calls than the focused thread is now."""
         depth = len(self.execution.calls(self.focus))
         return lambda t: len(self.execution.calls(t)) <= depth
 

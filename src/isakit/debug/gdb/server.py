@@ -21,8 +21,8 @@ class _ClientGone(Exception):
 class GdbServer(loopback.SingleClientServer):
     """Answers clients, one after the other, until one detaches from the session or kills it.
 
-    A client that vanishes leaves the session as it stands, and the next one goes on with it. Raises LaunchError where
-    the port cannot be had.
+    A client that vanishes leaves the session as it is, and the next one continues it. Raises LaunchError where the port
+    cannot be had.
     """
 
     def __init__(self, session: Session, place: int | str = 0) -> None:
@@ -90,7 +90,7 @@ class Conversation:
         self._reader.feed(data)
 
     def _asked(self) -> bool:
-        """Return true if a run must end: gdb interrupts it, or is gone."""
+        """Return true if a run must end: gdb interrupts it, or has disconnected."""
         if not self._is_gone and select.select([self._client], [], [], 0)[0]:
             try:
                 self._receive()
