@@ -121,7 +121,7 @@ def generator_seeds(s: Session, handle: int) -> None:
 
 
 def _refused(s: Session, source: Generator, why: str) -> LibraryError:
-    """Return the status for what a generator does not offer; it is said to the user where there is no status for it."""
+    """Return the status for an operation that a generator does not offer; reports it if there is no status."""
     if why.startswith("CURAND_"):
         return LibraryError(why, source.name)
     s.options.tell(why)

@@ -120,7 +120,7 @@ def host_flags(s: Session, address: int) -> int:
 
 @handler("pin")
 def pin(s: Session, address: int, size: int, flags: int) -> int:
-    """Make room for memory of the program that is to be the device's as well; without size check the right to it."""
+    """Reserve device addresses for host memory shared with the device. Without a size, check that this is allowed."""
     check_flags(flags, 3)
     if not size:
         return 0

@@ -87,7 +87,7 @@ class _Sequences:
 
 
 class Xorwow(_Sequences, Generator):
-    """Marsaglia's xorwow; its sequences are 2^67 numbers apart."""
+    """Marsaglia's xorwow; its subsequences are 2^67 numbers apart."""
 
     name = "XORWOW"
 
@@ -158,7 +158,7 @@ def _applied(linear: Words, states: Words) -> Words:
 
 
 class Mrg32k3a(_Sequences, Generator):
-    """L'Ecuyer's MRG32k3a; its sequences are 2^76 numbers apart."""
+    """L'Ecuyer's MRG32k3a; its subsequences are 2^76 numbers apart."""
 
     name = "MRG32k3a"
     _MODULI = (4294967087, 4294944443)
@@ -214,7 +214,7 @@ def _powers_apart(step: object, first: list[int], modulus: int) -> NDArray[np.in
 
 
 class Sobol32(Generator):
-    """Sobol's sequence of 32 bits in the order of Gray's code, `dimensions` one after the other."""
+    """Sobol's 32-bit sequence in Gray code order, `dimensions` one after the other."""
 
     name = "Sobol32"
 

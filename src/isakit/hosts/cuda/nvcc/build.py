@@ -296,7 +296,7 @@ class _Build:
         return out
 
     def _host_words(self, beginnings: tuple[str, ...]) -> list[str]:
-        """Return the options behind -Xcompiler that change what a source means, on the device as well."""
+        """Return the options after -Xcompiler that also affect the device's pass."""
         words = self.options.words("compiler-options")
         out = [w for w in words if w.startswith(beginnings) and w not in ("-I", "-D", "-include")]
         return [w for w in out if not w.startswith(("-march", "-mtune", "-msse", "-mavx", "-m64", "-mfpmath"))]
