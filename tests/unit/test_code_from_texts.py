@@ -56,7 +56,7 @@ PLACES: dict[tuple[str, str], tuple[int, str]] = {
     ("hosts/cuda/program.py", "run"): (1, "ldconfig, asked for the libraries of the system"),
     ("hosts/drm/session.py", "Popen"): (1, CHOSEN),
     ("instruction_sets.py", "import_module"): (1, OWN_NAME),
-    ("lazy.py", "import_module"): (2, OWN_NAME),
+    ("lazy.py", "import_module"): (1, OWN_NAME),
     ("lean.py", "exec"): (1, "names of the fields of a class of the package"),
     ("machine/interrupts.py", "import_module"): (1, OWN_NAME),
     ("machine/snapshot.py", "Unpickler.load"): (1, OWN_SNAPSHOT),
