@@ -11,8 +11,10 @@ from isakit.compile.vector_ops import (
     BITS,
     CHANNELS,
     CONSTANTS,
+    DIGITS,
     JOIN,
     ONE,
+    SIGN,
     SWIZZLE,
     VABS,
     VADD,
@@ -31,13 +33,6 @@ from isakit.compile.vector_ops import (
     element,
 )
 from isakit.float_bits import bits_of_float, float_of_bits
-
-SIGN = {"f32": 0x8000_0000, "f16": 0x8000}
-LETTERS = {
-    "f32": {"0": 0, "1": 0x3F80_0000, "2": 0x4000_0000, "h": 0x3F00_0000},
-    "f16": {"0": 0, "1": 0x3C00, "2": 0x4000, "h": 0x3800},
-}
-"""The bits of the constants that swizzles can select."""
 
 
 def constants(v: IrValue) -> list[int] | None:
@@ -65,7 +60,7 @@ def _swizzle(op: AnyOp, args: Args, values: Values, attrs: Pattern) -> Better | 
     of = element(v.kind)
     bits = constants(v)
     if bits is not None or all(c in CONSTANTS for c in pattern):
-        letters = LETTERS[of]
+        letters = DIGITS[of]
         return vector_of([letters[c] if c in letters else (bits or [])[CHANNELS.index(c)] for c in pattern], of)
     i = v.ins
     if i is None:
@@ -101,7 +96,7 @@ def _join(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better 
     if any(a.ins is not None and a.ins.op is JOIN for a in args):
         return JOIN, [b for a in args for b in (a.ins.args if a.ins is not None and a.ins.op is JOIN else [a])]
     of = element(args[0].kind)
-    names = {b: c for c, b in LETTERS[of].items()}
+    names = {b: c for c, b in DIGITS[of].items()}
     base: IrValue | None = None
     pattern = ""
     for a in args:

@@ -27,6 +27,12 @@ CONSTANTS = {"0": 0.0, "1": 1.0, "2": 2.0, "h": 0.5}
 """The constants that the letters of a swizzle select."""
 CONDITIONS = ("eq", "ne", "lt", "le", "gt", "ge")
 ONE = {"f32": 0x3F80_0000, "f16": 0x3C00, "r": 1}
+SIGN = {"f32": 0x8000_0000, "f16": 0x8000}
+DIGITS = {
+    "f32": {"0": 0, "1": 0x3F80_0000, "2": 0x4000_0000, "h": 0x3F00_0000},
+    "f16": {"0": 0, "1": 0x3C00, "2": 0x4000, "h": 0x3800},
+}
+"""The bits of the constants that the letters of a swizzle select."""
 
 
 class KindError(Exception):

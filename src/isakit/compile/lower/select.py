@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from isakit.compile.ir import Block, Const, Function, Ins, IrValue, Mark
 from isakit.compile.lower.form import MachineOp, MBlock, MFunction, MIns, Note, Operand, OperandReg, VReg
@@ -80,6 +82,13 @@ class Selection(ABC):
             self.marks = []
         self.out.ins.append(m)
         return m
+
+    @contextmanager
+    def under(self, guard: tuple[VReg, str] | None) -> Generator[None]:
+        """Emit instructions under another condition, or always."""
+        old, self.guard = self.guard, guard
+        yield
+        self.guard = old
 
     # --- whole functions --------------------------------------------------------------------------------------------
     def run(self) -> MFunction:

@@ -16,6 +16,7 @@ from isakit.compile.ir import AnyOp, Const, Function, IrValue, Operation, PlainO
 from isakit.compile.ops import ADD, AND, CMP, MUL, PAND, PNOT, POR, PXOR, SAR, SHL, SHR, SUB, signed
 from isakit.compile.shading.conversion import rounded
 from isakit.compile.shading.types import FLOAT, HALF, ArrayType, Base, Numeric, SamplerType, StructType, Type
+from isakit.compile.simplify_vectors import constants
 from isakit.compile.vector_ops import (
     BITS,
     CHANNELS,
@@ -169,8 +170,8 @@ class Emitter:
             return self.spread(self.rcp(self.swizzle(v, "x")), n)
         if isinstance(v, Const) and const_value(v):
             return float_const(1 / const_value(v), v.kind)
-        if v.ins is not None and v.ins.op is JOIN and all(isinstance(a, Const) for a in v.ins.args):
-            return self.join([self.rcp(a) for a in v.ins.args])
+        if n > 1 and (bits := constants(v)) is not None:
+            return self.join([self.rcp(Const(b, element(v.kind))) for b in bits])
         return self.b.op(VRCP, v)
 
     def div(self, a: IrValue, b: IrValue) -> IrValue:
@@ -296,11 +297,8 @@ class Emitter:
 
 def same_number(v: IrValue) -> float | None:
     """Return the number in all channels of a constant; None if it is no constant or has different numbers."""
-    parts = [v] if isinstance(v, Const) else v.ins.args if v.ins is not None and v.ins.op is JOIN else []
-    first = parts[0] if parts else None
-    if not isinstance(first, Const) or any(not isinstance(p, Const) or p.value != first.value for p in parts):
-        return None
-    return const_value(first)
+    bits = constants(v) or []
+    return const_value(Const(bits[0], element(v.kind))) if len(set(bits)) == 1 else None
 
 
 def _repeats(v: IrValue) -> bool:

@@ -86,9 +86,8 @@ class TeslaSelection(Selection):
             got = self.constants.get(v.value)
             if got is None:
                 got = self.m.vreg(GENERAL)
-                guard, self.guard = self.guard, None
-                self.emit(hw.MOV_IMMEDIATE, ty="b32", dst=OperandReg(got), src1=PooledLiteral(v.value))
-                self.guard = guard
+                with self.under(None):
+                    self.emit(hw.MOV_IMMEDIATE, ty="b32", dst=OperandReg(got), src1=PooledLiteral(v.value))
                 self.constants[v.value] = got
             return OperandReg(got)
         r = self.vreg(v)

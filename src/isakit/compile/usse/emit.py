@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from isakit.compile.ir import Loc
 from isakit.compile.lower.form import MBlock, MFunction, MIns, OperandReg, VReg
 from isakit.compile.usse import instructions as hw
-from isakit.compile.usse.operands import CHANNELS, FixedView, View, named, placed
+from isakit.compile.usse.operands import FixedView, View, named, placed
 from isakit.compile.usse.registers import Registers
+from isakit.compile.vector_ops import CHANNELS
 
 SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 Operand = OperandReg | FixedView
@@ -102,8 +103,8 @@ class Emitter:
         if op is hw.WAIT:
             return "wdf drc0"
         if op is hw.SAMPLE:
-            level = f" {i.ops['lodmode']} {self.pair(i.ops['src2'])}" if "src2" in i.ops else ""
-            where = f"{self.pair(i.ops['dst'])} {self.pair(i.ops['src0'])} {self.word(i.ops['src1'])}"
+            level = f" {i.ops['lodmode']} {self.word(i.ops['src2'])}" if "src2" in i.ops else ""
+            where = f"{self.word(i.ops['dst'])} {self.word(i.ops['src0'])} {self.word(i.ops['src1'])}"
             return f"{guard}{i.ops['name']} {i.ops['conv']} {where}{level} drc0"
         if op is hw.LOAD:
             operands = " ".join(self.word(i.ops[n]) for n in ("dst", "src0", "src1", "src2"))
@@ -111,7 +112,7 @@ class Emitter:
         if op is hw.IMMEDIATE:
             return f"{guard}{op.mnemonic} {self.word(i.ops['dst'])} {i.ops['src1'].base.number:#x}"
         if op is hw.DEPTH:
-            return f"depthf {self.pair(i.ops['src0'])} #0x0 #0x0"
+            return f"depthf {self.word(i.ops['src0'])} #0x0 #0x0"
         if op in hw.TEST.values() or op is hw.TEST_BITS or op in hw.TEST_INTEGER.values():
             return guard + self._test(i, op)
         if not op.mask:
@@ -200,10 +201,6 @@ class Emitter:
         if o.base.bank == "g":
             return f"g{o.base.number}"
         return f"sa{o.base.number + self.starts.get(o.base.bank, 0)}"
-
-    def pair(self, o: OperandReg) -> str:
-        """Return the text of an operand that is named by its first register."""
-        return self.word(o)
 
 
 def _mask(lanes: Sequence[int]) -> str:

@@ -13,12 +13,12 @@ from isakit.compile.ir import Const, IrValue, Mark
 from isakit.compile.lower.form import MBlock, MFunction, MIns, OperandReg, VReg
 from isakit.compile.lower.locations import Cell, Knowledge, KnownWords, Location, Unit, VariableLocations
 from isakit.compile.usse import instructions as hw
-from isakit.compile.usse.operands import DIGITS, HALF_DIGITS
 from isakit.compile.usse.program import ProgramPlan
 from isakit.compile.usse.registers import Registers
 from isakit.compile.vector_ops import (
     CHANNELS,
     CONSTANTS,
+    DIGITS,
     INPUT,
     JOIN,
     SWIZZLE,
@@ -86,8 +86,8 @@ class UsseLocations(VariableLocations):
         if i.op is SWIZZLE:
             letter = SWIZZLE.of(i).pattern[channel]
             if letter in CONSTANTS:
-                half = element(v.kind) == "f16"
-                return KnownWords((frozenset(((HALF_DIGITS if half else DIGITS)[letter],)),), "bits" if half else "")
+                of = element(v.kind)
+                return KnownWords((frozenset((DIGITS[of][letter],)),), "bits" if of == "f16" else "")
             return self._element(k, i.args[0], CHANNELS.index(letter))
         if i.op is VNEG:
             words, how = self._element(k, i.args[0], channel)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
 from isakit.arch.usse.constants import BANK0, BANK1
 from isakit.compile.lower.form import VReg
 from isakit.compile.usse.instructions import ANY, Reach, Table
-
-CHANNELS = "xyzw"
-DIGITS = {"0": 0x0000_0000, "1": 0x3F80_0000, "2": 0x4000_0000, "h": 0x3F00_0000}
-HALF_DIGITS = {"0": 0x0000, "1": 0x3C00, "2": 0x4000, "h": 0x3800}
-SIGN = {"f32": 0x8000_0000, "f16": 0x8000}
+from isakit.compile.vector_ops import CHANNELS, DIGITS, SIGN
 
 Channel = int | str
 """An element, or the letter of a constant."""
@@ -111,13 +106,9 @@ def written(reach_table: Table, letters: int, wanted: tuple[tuple[int, str], ...
     return min(fitting, key=lambda t: (len(set(t) - set(lanes.values())), reach_table.index(t)), default=None)
 
 
-def swizzle(reach: Reach, channels: list[Channel], lanes: Sequence[int]) -> str | None:
-    """Return the text of a swizzle for channels (0 to 3, or constants) in the given lanes; None if there is none."""
-    return _swizzle(reach, tuple(channels), tuple(lanes))
-
-
 @cache
-def _swizzle(reach: Reach, channels: tuple[Channel, ...], lanes: tuple[int, ...]) -> str | None:
+def swizzle(reach: Reach, channels: tuple[Channel, ...], lanes: tuple[int, ...]) -> str | None:
+    """Return the text of a swizzle for channels (0 to 3, or constants) in the given lanes; None if there is none."""
     if any(isinstance(c, str) for c in channels) and not reach.constants:
         return None
     letters = [CHANNELS[c] if isinstance(c, int) else c for c in channels]
@@ -132,7 +123,7 @@ def _swizzle(reach: Reach, channels: tuple[Channel, ...], lanes: tuple[int, ...]
     return written(reach.table, reach.letters, tuple(sorted(wanted.items())))
 
 
-def placed(bank: str, at: int, view: View, reach: Reach) -> list[tuple[int, list[Channel]]]:
+def placed(bank: str, at: int, view: View, reach: Reach) -> list[tuple[int, tuple[Channel, ...]]]:
     """Return the ways to name elements of a register, as (number, channels).
 
     `at` is the register of element 0, or for internal registers its channel. Registers are named in pairs; the pair may
@@ -140,15 +131,15 @@ def placed(bank: str, at: int, view: View, reach: Reach) -> list[tuple[int, list
     """
     elements = [c for c in view.channels if isinstance(c, int)]
     if bank == "i":
-        return [(at // 4, [at % 4 + c if isinstance(c, int) else c for c in view.channels])]
+        return [(at // 4, tuple(at % 4 + c if isinstance(c, int) else c for c in view.channels))]
     if bank == "c":
-        return [(at, list(view.channels))]
+        return [(at, view.channels)]
     per = 4 if view.ty == "f16" else 2
     offset = at * (per // 2)
     low = min(elements, default=0) + offset
-    out: list[tuple[int, list[Channel]]] = []
+    out: list[tuple[int, tuple[Channel, ...]]] = []
     for first in dict.fromkeys((low // per * per, offset // per * per)):
-        found = [c + offset - first if isinstance(c, int) else c for c in view.channels]
+        found = tuple(c + offset - first if isinstance(c, int) else c for c in view.channels)
         limit = 2 if reach.pair and view.ty == "f32" else 4
         if all(isinstance(c, str) or 0 <= c < limit for c in found):
             out.append((2 * first // per, found))
@@ -164,7 +155,7 @@ def near(bank: str, at: int) -> int:
 def readable(reach: Reach, bank: str, at: int, channels: tuple[Channel, ...], ty: str, lanes: tuple[int, ...]) -> bool:
     """Return whether an instruction can read elements of a register; `at` is its position as `near` returns it."""
     ways = placed(bank, at, View(channels, ty), reach)
-    return any(_swizzle(reach, tuple(named), lanes) is not None for _, named in ways)
+    return any(swizzle(reach, named, lanes) is not None for _, named in ways)
 
 
 class Reading(NamedTuple):
@@ -199,14 +190,14 @@ def reading(
 @lru_cache(1 << 16)
 def named(reach: Reach, bank: str, at: int, view: View, lanes: tuple[int, ...]) -> tuple[int, str]:
     """Return the register and the swizzle by which an instruction reads a view; the register is -1 if none does."""
-    ways = ((number, _swizzle(reach, tuple(channels), lanes)) for number, channels in placed(bank, at, view, reach))
+    ways = ((number, swizzle(reach, channels, lanes)) for number, channels in placed(bank, at, view, reach))
     return next(((n, t) for n, t in ways if t is not None), (-1, ""))
 
 
 # --- constants -------------------------------------------------------------------------------------------------------
 def digits(values: tuple[Channel, ...], ty: str) -> tuple[str, ...] | None:
     """Return the letters of constants that swizzles can select, None if there is none for one of the values."""
-    names = {v: k for k, v in (HALF_DIGITS if ty == "f16" else DIGITS).items()}
+    names = {v: k for k, v in DIGITS[ty].items()}
     found = tuple(names.get(int(v), "") for v in values)
     return found if all(found) else None
 
@@ -237,9 +228,9 @@ def hardware_view(reach: Reach, channels: tuple[Channel, ...], ty: str, lanes: t
     for neg in modifiers:
         values = tuple(int(c) ^ SIGN[ty] if neg else int(c) for c in channels)
         letters = digits(values, ty)
-        if letters is not None and reach.constants and _swizzle(reach, letters, lanes) is not None:
+        if letters is not None and reach.constants and swizzle(reach, letters, lanes) is not None:
             return FixedView(Fixed("c", 0), View(letters, ty, neg))
         got = hardware_constant(values, ty)
-        if got is not None and _swizzle(reach, got[1], lanes) is not None and not (reach.pair and max(got[1]) > 1):
+        if got is not None and swizzle(reach, got[1], lanes) is not None and not (reach.pair and max(got[1]) > 1):
             return FixedView(Fixed("c", got[0]), View(got[1], ty, neg))
     return None

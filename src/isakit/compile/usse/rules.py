@@ -52,6 +52,7 @@ from isakit.compile.vector_ops import (
     FACING,
     I2F,
     JOIN,
+    ONE,
     OUTPUT,
     SAMPLE,
     TARGET_COLOR,
@@ -87,7 +88,6 @@ from isakit.compile.vector_ops import (
 )
 
 Candidates = list[tuple[hw.UsseOp, tuple[int, ...]]]
-SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 INVERTED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
 INTEGER = {"e": "eq", "lg": "ne", "l": "lt", "le": "le", "g": "gt", "ge": "ge"}
 
@@ -119,10 +119,7 @@ def _saturate(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
     d = s.result(i)
     t = d if d.v.cls.file != "o" else s.temporary_like(d)
     s.vector(t, _two(hw.MAX), s.source(i.args[0]), Source(None, (0,) * d.count, d.ty))
-    s.vector(d, _two(hw.MIN), s.read(t), Source(None, (ONES[d.ty],) * d.count, d.ty))
-
-
-ONES = {"f32": 0x3F80_0000, "f16": 0x3C00}
+    s.vector(d, _two(hw.MIN), s.read(t), Source(None, (ONE[d.ty],) * d.count, d.ty))
 
 
 @rule(VMAD)
@@ -225,9 +222,8 @@ def _choose(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
     if i.out.kind == "r":
         dst = OperandReg(s.vreg(i.out))
         s.word_into(dst, no)
-        s.guard = condition, ""
-        s.word_into(dst, yes)
-        s.guard = None
+        with s.under((condition, "")):
+            s.word_into(dst, yes)
         return
     d = s.result(i)
     t = d if d.v.cls.file != "o" and d.covers else s.temporary_like(d)
@@ -235,9 +231,8 @@ def _choose(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
     if any(s.fits(hw.MOV[d.ty], [source.slice(b, e)], s.lanes(t.slice(b, e))) for b, e in s.chunks(t)):
         source = s.copied(source, t.internal)
     s.assign(t, s.source(no))
-    s.guard = condition, ""
-    s.assign(t, source)
-    s.guard = None
+    with s.under((condition, "")):
+        s.assign(t, source)
     if t is not d:
         s.assign(d, s.read(t))
 
@@ -261,24 +256,20 @@ def condition_into(s: UsseSelection, p: OperandReg, i: Ins, inverted: bool) -> N
         if _test(s, first) and not _test(s, second):
             first, second = second, first
         if second in s.fused and not _test(s, second) and second.ins is not None:
-            old, s.guard = s.guard, None
-            condition_into(s, OperandReg(s.vreg(second)), second.ins, False)
-            s.guard = old
-        old = s.guard
+            with s.under(None):
+                condition_into(s, OperandReg(s.vreg(second)), second.ins, False)
         if _test(s, second) and second.ins is not None and first not in s.fused and not isinstance(first, Const):
             s.set_predicate(p, not both)
-            s.guard = s.predicate(first), "" if both != inverted else "!"
-            condition_into(s, p, second.ins, inverted)
-            s.guard = old
+            with s.under((s.predicate(first), "" if both != inverted else "!")):
+                condition_into(s, p, second.ins, inverted)
             return
         _operand_into(s, p, first, inverted)
         if _test(s, second) and second.ins is not None:
-            s.guard = p.v, "" if both else "!"
-            condition_into(s, p, second.ins, inverted)
-        else:
-            s.guard = s.predicate(second), "!" if both != inverted else ""
+            with s.under((p.v, "" if both else "!")):
+                condition_into(s, p, second.ins, inverted)
+            return
+        with s.under((s.predicate(second), "!" if both != inverted else "")):
             s.set_predicate(p, not both)
-        s.guard = old
     elif i.op is VCMP:
         test_into(s, p, i, inverted)
     else:
@@ -299,9 +290,8 @@ def _operand_into(s: UsseSelection, p: OperandReg, v: IrValue, inverted: bool) -
         s.set_predicate(p, bool(v.value & 1) != inverted)
         return
     s.set_predicate(p, inverted)
-    old, s.guard = s.guard, (s.vreg(v), "")
-    s.set_predicate(p, not inverted)
-    s.guard = old
+    with s.under((s.vreg(v), "")):
+        s.set_predicate(p, not inverted)
 
 
 def test_into(s: UsseSelection, p: OperandReg, i: Ins, inverted: bool) -> None:
@@ -358,11 +348,8 @@ def _discard(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
 
 # --- integers --------------------------------------------------------------------------------------------------------
 def _multiply(s: UsseSelection, i: Ins, x: IrValue, y: IrValue, z: IrValue, neg2: bool = False) -> None:
-    """Emit x * y + z, or x * y - z, as the pair of instructions that does it."""
-    dst = OperandReg(s.vreg(i.out), view=View((0,)))
-    t = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
-    s.emit(hw.IMAD, dst=t, src0=s.register_word(x), src1=s.word(y), src2=s.word(z), neg2=neg2)
-    s.emit(hw.IMAD, dst=dst, src0=s.register_word(x), src1=s.word(y), src2=t, neg2=neg2, step="step1")
+    """Emit x * y + z, or x * y - z."""
+    s.multiply(s.word_of(i), s.register_word(x), s.word(y), s.word(z), neg2)
 
 
 @rule(ADD)
@@ -395,10 +382,7 @@ def _mul24(s: UsseSelection, i: Ins, a: Product24) -> None:
 def _narrow_product(s: UsseSelection, i: Ins, bits: int, signs: tuple[bool, ...]) -> None:
     """Emit a product of the lower bits of two integers."""
     factors = [_lower_bits(s, v, bits, signed) for v, signed in zip(i.args, signs, strict=True)]
-    dst = OperandReg(s.vreg(i.out), view=View((0,)))
-    t = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
-    for to, addend, step in ((t, immediate(0), ""), (dst, t, "step1")):
-        s.emit(hw.IMAD, dst=to, src0=factors[0], src1=factors[1], src2=addend, step=step)
+    s.multiply(s.word_of(i), factors[0], factors[1])
 
 
 def _lower_bits(s: UsseSelection, v: IrValue, bits: int, signed: bool) -> OperandReg | FixedView:
@@ -406,10 +390,10 @@ def _lower_bits(s: UsseSelection, v: IrValue, bits: int, signed: bool) -> Operan
     source = s.register_word(v)
     if not signed and upper_bits(v) >> bits == (1 << 32 - bits) - 1:
         return source
-    t = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
+    t = s.temporary_word()
     shift = immediate(32 - bits)
     s.emit(hw.BITWISE["shl"], dst=t, src1=source, src2=shift)
-    out = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
+    out = s.temporary_word()
     s.emit(hw.BITWISE["asr" if signed else "shr"], dst=out, src1=t, src2=shift)
     return out
 
@@ -420,7 +404,7 @@ _BITWISE = {AND: "and", OR: "or", XOR: "xor", SHL: "shl", SHR: "shr", SAR: "asr"
 @rule(AND, OR, XOR, SHL, SHR, SAR)
 def _bitwise(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
     x, y = i.args
-    dst = OperandReg(s.vreg(i.out), view=View((0,)))
+    dst = s.word_of(i)
     s.emit(hw.BITWISE[_BITWISE[i.op]], dst=dst, src1=s.register_word(x), src2=s.word(y, 0xFFFF))
 
 
@@ -429,21 +413,21 @@ _NARROW = {ZEXT8: 0xFF, ZEXT16: 0xFFFF}
 
 @rule(ZEXT8, ZEXT16)
 def _zero_extend(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
-    dst = OperandReg(s.vreg(i.out), view=View((0,)))
+    dst = s.word_of(i)
     s.emit(hw.BITWISE["and"], dst=dst, src1=s.register_word(i.args[0]), src2=immediate(_NARROW[i.op]))
 
 
 @rule(SEXT8, SEXT16)
 def _sign_extend(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
     n = immediate(24 if i.op is SEXT8 else 16)
-    t = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
+    t = s.temporary_word()
     s.emit(hw.BITWISE["shl"], dst=t, src1=s.register_word(i.args[0]), src2=n)
-    s.emit(hw.BITWISE["asr"], dst=OperandReg(s.vreg(i.out), view=View((0,))), src1=t, src2=n)
+    s.emit(hw.BITWISE["asr"], dst=s.word_of(i), src1=t, src2=n)
 
 
 @rule(NOT)
 def _not(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
-    dst = OperandReg(s.vreg(i.out), view=View((0,)))
+    dst = s.word_of(i)
     s.emit(hw.BITWISE["xor"], dst=dst, src1=s.register_word(i.args[0]), src2=s.word(Const(0xFFFF_FFFF)))
 
 
@@ -455,18 +439,17 @@ def _extreme(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
     p, dst = s.m.vreg(s.registers.predicate), OperandReg(s.vreg(i.out))
     s.emit(test, cond="lt", dst=OperandReg(p), src1=s.word(x), src2=s.word(y))
     s.word_into(dst, y if least else x)
-    s.guard = p, ""
-    s.word_into(dst, x if least else y)
-    s.guard = None
+    with s.under((p, "")):
+        s.word_into(dst, x if least else y)
 
 
 @rule(ABS)
 def _abs(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
     """Flip all bits of a negative number, and add one."""
     x = i.args[0]
-    t = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
-    u = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
-    dst = OperandReg(s.vreg(i.out), view=View((0,)))
+    t = s.temporary_word()
+    u = s.temporary_word()
+    dst = s.word_of(i)
     s.emit(hw.BITWISE["asr"], dst=t, src1=s.register_word(x), src2=immediate(31))
     s.emit(hw.BITWISE["xor"], dst=u, src1=s.register_word(x), src2=t)
     for name in ("", "step1"):
@@ -507,9 +490,8 @@ def _to_integer(s: UsseSelection, i: Ins, a: Sign) -> None:
     first = s.legal(hw.TEST["f32"].reach("src1"), x, (0,))
     nothing = s.legal(hw.TEST["f32"].reach("src1"), zero, (0,))
     s.emit(hw.TEST["f32"], cond="lt", dst=OperandReg(negative), src1=first, src2=nothing)
-    s.guard = negative, ""
-    s.assign(t, s.read(down))
-    s.guard = None
+    with s.under((negative, "")):
+        s.assign(t, s.read(down))
     whole, part = s.read(t), s.temporary()
     s.vector(part, mul, whole, scale)
     s.vector(high, frc, zero, s.read(part))
@@ -547,7 +529,7 @@ def _uniform_at(s: UsseSelection, i: Ins, a: UniformName) -> None:
             continue
         for b, e in s.chunks(part):
             one = part.slice(b, e)
-            ones = s.legal(hw.MUL[d.ty].reach("src2"), Source(None, (ONES[d.ty],) * (e - b), d.ty), s.lanes(one))
+            ones = s.legal(hw.MUL[d.ty].reach("src2"), Source(None, (ONE[d.ty],) * (e - b), d.ty), s.lanes(one))
             base = Fixed("sa2", start if per == 2 else 0)
             source = FixedView(base, View(tuple(range(b, e)), d.ty))
             s.emit(hw.MUL[d.ty], dst=s.destination(one), src1=source, src2=ones, via=OperandReg(via))
@@ -561,20 +543,14 @@ def _uniform_load(s: UsseSelection, i: Ins, a: UniformName) -> None:
     address = FixedView(Fixed("sa", s.plan.addresses[first // STRETCH]), View((0,)))
     offset: OperandReg | FixedView = immediate(0)
     if i.args:
-        t = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
-        offset = OperandReg(s.m.vreg(s.registers.scalar), view=View((0,)))
-        index = s.register_word(i.args[0])
-        for dst, addend, step in ((t, immediate(0), ""), (offset, t, "step1")):
-            s.emit(hw.IMAD, dst=dst, src0=index, src1=s.word(Const(4 * stride)), src2=addend, step=step)
+        offset = s.temporary_word()
+        s.multiply(offset, s.register_word(i.args[0]), s.word(Const(4 * stride)))
     n, size = count(a.kind), words(a.kind)
     loaded = Dest(s.m.vreg(s.registers.scalar if size == 1 else s.registers.pair, size), 0, n, element(a.kind))
     s.emit(hw.LOAD, dst=OperandReg(loaded.v, 0, size, view=View((0,))), src0=address,
            src1=immediate(first % STRETCH), src2=offset, count=f"x{size}")  # fmt: skip
     s.emit(hw.WAIT)
-    if i.out in s.parts or i.out in s.outputs:
-        s.assign(s.result(i), s.read(loaded))
-    else:
-        s.vregs[i.out] = loaded.v
+    s.deliver(i, loaded)
 
 
 @rule(SAMPLE)
@@ -606,11 +582,7 @@ def _sample(s: UsseSelection, i: Ins, a: Sampling) -> None:
     s.emit(hw.SAMPLE, name=name, conv=element(a.to), dst=OperandReg(texel.v, 0, size, view=View((0,))), src0=coordinate,
            src1=state, **more)  # fmt: skip
     s.emit(hw.WAIT)
-    if i.out in s.parts or i.out in s.outputs:
-        d = s.result(i)
-        s.assign(d, s.read(texel.slice(0, d.count)))
-    else:
-        s.vregs[i.out] = texel.v
+    s.deliver(i, texel)
 
 
 @rule(OUTPUT)

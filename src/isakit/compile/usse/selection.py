@@ -18,11 +18,10 @@ from isakit.compile.lower.rules import Rules
 from isakit.compile.lower.select import Selection
 from isakit.compile.ops import CMP, COPY, PAND, PHI, PNOT, POR
 from isakit.compile.passes.values import count_uses
+from isakit.compile.simplify_vectors import constants
 from isakit.compile.usse import instructions as hw
 from isakit.compile.usse.locations import Home
 from isakit.compile.usse.operands import (
-    DIGITS,
-    HALF_DIGITS,
     Fixed,
     FixedView,
     Source,
@@ -39,6 +38,7 @@ from isakit.compile.vector_ops import (
     BITS,
     CHANNELS,
     CONSTANTS,
+    DIGITS,
     DISCARD,
     INPUT,
     JOIN,
@@ -179,9 +179,7 @@ class UsseSelection(Selection):
 
     def constant(self, v: IrValue) -> bool:
         """Return whether a value is a constant, or a vector of constants."""
-        return isinstance(v, Const) or (
-            v.ins is not None and v.ins.op is JOIN and all(isinstance(a, Const) for a in v.ins.args)
-        )
+        return constants(v) is not None
 
     # --- what the walk through a function asks ----------------------------------------------------------------------
     def begin(self) -> None:
@@ -328,7 +326,7 @@ class UsseSelection(Selection):
     def _swizzled(self, s: Source, pattern: str) -> Source:
         letters = [c for c in pattern if c in CONSTANTS]
         if s.base is None:
-            one = digit_bits(s.ty)
+            one = DIGITS[s.ty]
             return s.swizzled(tuple(one[c] if c in CONSTANTS else s.channels[CHANNELS.index(c)] for c in pattern))
         if letters and (s.neg or s.abs):  # the modifiers would change the constants, too
             s = self.copied(s._replace(extent=(0, 0)), len(s.channels) > 2 and s.ty == "f32")
@@ -414,9 +412,8 @@ class UsseSelection(Selection):
             if got is None:
                 got = self.m.vreg(self.registers.internal, n)
                 own = Source(s.base, tuple(range(first, first + n)), s.ty, extent=s.extent)
-                guard, self.guard = self.guard, None
-                self.assign(Dest(got, 0, n, s.ty), own)
-                self.guard = guard
+                with self.under(None):
+                    self.assign(Dest(got, 0, n, s.ty), own)
             self.copies[key] = got, self.passed  # now: what makes the copy must not read it
             channels = tuple(c - first if isinstance(c, int) else c for c in s.channels)
             return Source(got, channels, s.ty, s.neg, s.abs, extent=(0, n))
@@ -428,9 +425,8 @@ class UsseSelection(Selection):
         t = self._copy(number) if number is not None else None
         if t is None:
             t = self.m.vreg(cls, size)
-            guard, self.guard = self.guard, None
-            self.assign(Dest(t, 0, n, s.ty), s)
-            self.guard = guard
+            with self.under(None):
+                self.assign(Dest(t, 0, n, s.ty), s)
         if number is not None:
             self.copies[number] = t, self.passed
         return Source(t, tuple(range(n)), s.ty, extent=(0, n))
@@ -620,11 +616,35 @@ class UsseSelection(Selection):
         got = self.register_word(v)
         if isinstance(got, OperandReg) or self._is_own(got.base.bank):
             return got
-        t = self.m.vreg(self.registers.scalar)
-        guard, self.guard = self.guard, None
-        self.word_into(OperandReg(t), v)
-        self.guard = guard
-        return OperandReg(t, view=View((0,)))
+        t = self.temporary_word()
+        with self.under(None):
+            self.word_into(t, v)
+        return t
+
+    def word_of(self, i: Ins) -> OperandReg:
+        """Return the register of an integer that an operation returns."""
+        return OperandReg(self.vreg(i.out), view=View((0,)))
+
+    def temporary_word(self) -> OperandReg:
+        """Return a register for an integer."""
+        return OperandReg(self.m.vreg(self.registers.scalar), view=View((0,)))
+
+    def multiply(
+        self, dst: OperandReg, x: OperandReg | FixedView, y: OperandReg | FixedView,
+        z: OperandReg | FixedView | None = None, neg2: bool = False,
+    ) -> None:  # fmt: skip
+        """Emit x * y + z, or x * y - z, as the pair of instructions that does it."""
+        t = self.temporary_word()
+        for to, addend, step in ((t, z or immediate(0), ""), (dst, t, "step1")):
+            self.emit(hw.IMAD, dst=to, src0=x, src1=y, src2=addend, neg2=neg2, step=step)
+
+    def deliver(self, i: Ins, loaded: Dest) -> None:
+        """Make registers that were loaded the result of an operation, or copy them to where it belongs."""
+        if i.out in self.parts or i.out in self.outputs:
+            d = self.result(i)
+            self.assign(d, self.read(loaded.slice(0, d.count)))
+        else:
+            self.vregs[i.out] = loaded.v
 
     def word_into(self, dst: OperandReg, v: IrValue) -> None:
         """Put an integer into a register."""
@@ -679,9 +699,8 @@ class UsseSelection(Selection):
         if even and s.plain and s.channels == tuple(range(n)):
             return s
         t = self.aligned_temporary(n, s.ty)
-        guard, self.guard = self.guard, None
-        self.assign(t, s)
-        self.guard = guard
+        with self.under(None):
+            self.assign(t, s)
         return self.read(t)
 
     def beyond_test(self, s: Source, channel: int) -> bool:
@@ -726,9 +745,8 @@ class UsseSelection(Selection):
             return
         other = v if isinstance(v, VReg) else self.vreg(v)
         self.set_predicate(p, False)
-        old, self.guard = self.guard, (other, "")
-        self.set_predicate(p, True)
-        self.guard = old
+        with self.under((other, "")):
+            self.set_predicate(p, True)
 
 
 def _difference(i: Ins) -> tuple[IrValue, IrValue] | None:
@@ -745,11 +763,6 @@ def _difference(i: Ins) -> tuple[IrValue, IrValue] | None:
 def immediate(n: int) -> FixedView:
     """Return a number as an operand."""
     return FixedView(Fixed("#", n), View((0,)))
-
-
-def digit_bits(ty: str) -> dict[str, int]:
-    """Return the bits of the constants that swizzles can select, by letter."""
-    return HALF_DIGITS if ty == "f16" else DIGITS
 
 
 def raw_words(d: Dest, s: Source) -> tuple[Dest, Source]:

@@ -213,7 +213,7 @@ def _computed(v: IrValue, uniform: set[IrValue]) -> list[IrValue]:
     """Return the uniform values that readers of a value need: for operations without cost, their operands."""
     if v not in uniform or v.ins is None:
         return []
-    if v.ins.op in READ_AS_THEY_ARE or (v.ins.op is JOIN and all(isinstance(a, Const) for a in v.ins.args)):
+    if v.ins.op in READ_AS_THEY_ARE or constants(v) is not None:
         return [w for a in v.ins.args for w in _computed(a, uniform)]
     return [v]
 
