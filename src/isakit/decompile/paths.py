@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from isakit.decompile.integer_tests import is_comparison
+from isakit.decompile.comparisons import is_comparison
 from isakit.sem.value import Value, all_of, u1
 
 Literal = tuple[Value, bool]

@@ -15,7 +15,7 @@ from isakit.arch.usse import requests
 from isakit.arch.usse.arithmetic import DEFAULT, Rules, using
 from isakit.arch.usse.registers import ROLES
 from isakit.asm import Program
-from isakit.decompile.integer_tests import is_comparison
+from isakit.decompile.comparisons import is_comparison
 from isakit.decompile.interface import BufferAddress, Fetch, Interface, TextureStateWord, texel_words
 from isakit.decompile.loops import (
     MOST_INSTRUCTIONS,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from isakit.decompile.float_tests import INFINITY, MAGNITUDE, SIGN, equals, zero_comparison
-from isakit.decompile.integer_tests import integer_comparison
+from isakit.decompile.comparisons import INFINITY, MAGNITUDE, SIGN, equals, integer_comparison, zero_comparison
 from isakit.decompile.interface import Fetch, Symbol, TargetColor, Texel
 from isakit.decompile.terms import Term, Terms
 from isakit.errors import NotModelled

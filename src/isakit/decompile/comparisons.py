@@ -1,4 +1,4 @@
-"""Tests of a float with zero, which look at its bits ([usse] 2.6.9), recognised in graphs."""
+"""Comparisons that were made of several tests: of the bits of a float ([usse] 2.6.9), of a difference of integers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _IDIOMS = {
     ("or", True, True): ("<=", True),
     ("or", False, True): ("<", False),
 }
-"""Operation, whether the result is to be negative, whether it is to be zero -> comparison, and whether it must hold."""
+"""Operation, whether the first is to be smaller, whether both are to be equal -> comparison, whether it must hold."""
 
 
 def zero_comparison(v: Value) -> tuple[Value, str, bool] | None:
@@ -59,3 +59,19 @@ def zero_comparison(v: Value) -> tuple[Value, str, bool] | None:
 
 def _literal(v: Value) -> tuple[Value, bool]:
     return (v.args[0], False) if v.op == "not" else (v, True)
+
+
+def integer_comparison(v: Value) -> tuple[Value, str, bool] | None:
+    """Return (`a < b`, comparison, whether it must hold) of a condition that compares a with b in two tests."""
+    if v.op not in ("and", "or"):
+        return None
+    (less, smaller), (same, equal) = map(_literal, v.args)
+    if less.op not in ("ult", "slt") or same.op != "eq" or set(map(id, less.args)) != set(map(id, same.args)):
+        return None
+    found = _IDIOMS.get((v.op, smaller, equal))
+    return (less, *found) if found is not None else None
+
+
+def is_comparison(v: Value) -> bool:
+    """Return true if a condition is one comparison, though made of several tests."""
+    return zero_comparison(v) is not None or integer_comparison(v) is not None
