@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from isakit.compile import compile_ptx
+from isakit.compile.ptx import grammar, types
+from isakit.compile.ptx.syntax import SIZES
 from isakit.compile.ptx.types import expected, fits
 from isakit.errors import CompileError
 
@@ -97,3 +99,14 @@ def test_types_fit_by_size_and_kind() -> None:
                                     ("u64", "f32", True), ("f64", "u32", True)):  # fmt: skip
         assert not fits(register, wanted, wider)
     assert expected("bra.uni") == ((), False)
+
+
+def test_types_of_operands_are_said_of_instructions_and_slots_that_exist() -> None:
+    """A misspelt key would leave the operands with the type of the instruction."""
+    rows = [row for some in grammar.rows().values() for row in some]
+    assert {*types._OPERANDS, *types._UNCHECKED, *types._WIDER} <= {row.key for row in rows}
+    for key, names in types._OPERANDS.items():
+        own = [row for row in rows if row.key == key]
+        slots = {name for row in own for name, _, _ in row.slots}
+        assert {*names.split()} <= {"t", "-", "pred", *SIZES, *slots}, key
+        assert len(names.split()) <= max(row.most for row in own), key

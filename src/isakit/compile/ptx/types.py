@@ -25,7 +25,7 @@ _OPERANDS = {
     "shl": "t t u32", "shr": "t t u32", "shf": "t t t u32", "popc": "u32 t", "clz": "u32 t", "bfind": "u32 t",
     "bfe": "t t u32 u32", "bfi": "t t t u32 u32", "set": "sett t t pred", "setp": "pred t t pred",
     "selp": "t t t pred", "slct": "sel sel sel t", "cvt": "cvt from", "ld": "t -", "ldu": "t -", "st": "- t",
-    "atom": "t - t t", "red": "- t t", "vote": "pred pred", "ballot": "b32 pred", "testp": "pred t",
+    "atom": "t - t t", "red": "- t", "vote": "pred pred", "ballot": "b32 pred", "testp": "pred t",
     "isspacep": "pred -", "tex": "texd -",
 }  # fmt: skip
 """Types by operand where they are not all that of the opcode: `t` is its last type, others are slots or types."""
