@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import isakit.compile
 from isakit.errors import DefinitionError, IsakitError
 from isakit.hosts.cuda import handler_table, table
 from isakit.hosts.cuda.codes import CudaError, errors
@@ -79,6 +80,18 @@ def test_every_exported_function_is_defined_once_in_c() -> None:
     for f in table.functions().values():
         if f.interface in ("runtime", "driver"):
             assert len(re.findall(rf"^int {f.name}\(", generated, re.MULTILINE)) == (f.kind != "local"), f.name
+
+
+def test_the_headers_declare_what_was_there_up_to_cuda_5() -> None:
+    """`isakit nvcc` builds programs of these versions."""
+    headers = Path(isakit.compile.__file__).parent / "c" / "headers" / "cuda"
+    declared = set(re.findall(r"\b(\w+)\s*\(", "\n".join(h.read_text("utf-8") for h in headers.glob("*.h"))))
+    works = [f for f in table.functions().values() if f.kind not in ("refuse", "later", "wire")]
+    public = [f for f in works if f.interface != "internal" and not f.name.startswith("__")]
+    old = [f.name for f in public if tuple(map(int, f.since.split("."))) <= (5, 0)]
+    assert len(old) > 500
+    missing = [name for name in old if not {name, re.sub(r"_v\d$", "", name)} & declared]
+    assert missing == [], "declare it in compile/c/headers/cuda"
 
 
 def test_the_functions_programs_import_are_there() -> None:

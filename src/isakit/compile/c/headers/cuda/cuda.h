@@ -503,6 +503,10 @@ CUresult cuTexRefSetFormat(CUtexref texture, CUarray_format format, int componen
 CUresult cuTexRefSetAddressMode(CUtexref texture, int dimension, CUaddress_mode mode);
 CUresult cuTexRefSetFilterMode(CUtexref texture, CUfilter_mode mode);
 CUresult cuTexRefSetFlags(CUtexref texture, unsigned int flags);
+CUresult cuTexRefSetMaxAnisotropy(CUtexref texture, unsigned int most);
+CUresult cuTexRefSetMipmapFilterMode(CUtexref texture, CUfilter_mode mode);
+CUresult cuTexRefSetMipmapLevelBias(CUtexref texture, float bias);
+CUresult cuTexRefSetMipmapLevelClamp(CUtexref texture, float least, float most);
 CUresult cuTexRefGetAddress(CUdeviceptr *address, CUtexref texture);
 CUresult cuTexRefGetArray(CUarray *array, CUtexref texture);
 CUresult cuTexRefGetAddressMode(CUaddress_mode *mode, CUtexref texture, int dimension);
