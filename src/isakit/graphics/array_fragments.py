@@ -60,11 +60,12 @@ class ArrayFragments:
     merger: Merger
     choices: GraphicsChoices
 
-    def shade(self, varyings: Fragments, stats: DrawStats) -> None:
+    def shade(self, stats: DrawStats) -> None:
         """Run the program and merge its results. Raises MachineFault."""
         m, samples = self.state.multisampling, self.quads.samples
+        varyings = fragments_of(self.shader, self.corners, self.quads, self.state)
         if m is not None and samples is not None and m.shading and m.enabled:
-            self._for_samples(m, samples.reshape(-1, len(m.positions)), stats)
+            self._for_samples(m, samples.reshape(-1, len(m.positions)), varyings, stats)
         else:
             self.merge(self._run(self.launch, varyings, self.quads.covered.ravel(), stats), varyings)
 
@@ -79,23 +80,18 @@ class ArrayFragments:
         for k in range(len(m.positions)):
             self._merge_sample(m, k, s, covered[:, k])
 
-    def _for_samples(self, m: Multisampling, covered: Array, stats: DrawStats) -> None:
-        """Run the program for every sample of a pixel that the primitive covers."""
-        centre = self._fragments()
+    def _for_samples(self, m: Multisampling, covered: Array, centre: Fragments, stats: DrawStats) -> None:
+        """Run the program for every sample of a pixel that the primitive covers; `centre`: inputs there."""
         for k, (dx, dy) in enumerate(m.positions):
             if not m.mask >> k & 1 or not covered[:, k].any():
                 continue
             launch = self.launch
             if self.shader.program.reads_sample:
                 launch = at_sample(launch, self.choices, k)
-            varyings = centre.with_samples(self._fragments(dx / 16, dy / 16))
+            here = fragments_of(self.shader, self.corners, self.quads, self.state, (dx / 16, dy / 16))
+            varyings = centre.with_samples(here)
             s = self._run(launch, varyings, covered[:, k] & self.quads.covered.ravel(), stats)
             self._merge_sample(m, k, s, np.ones(len(s.lanes), bool))
-
-    def _fragments(self, dx: float = 0.5, dy: float = 0.5) -> Fragments:
-        """Return the fragments with their inputs evaluated `dx`, `dy` into each pixel."""
-        inputs, shown = self.shader.inputs, self.state.pixel_center
-        return Fragments(inputs, self.corners, *self.quads.lanes(), shift=(dx, dy), shown=shown)
 
     # --- the program --------------------------------------------------------------------------------------------------
     def _run(self, launch: Launch, varyings: Fragments, covered: Array, stats: DrawStats) -> Shaded:
@@ -175,6 +171,13 @@ class ArrayFragments:
         self.merger.write(x, y, ranged(z, self.view), front, colors, second)
 
 
+def fragments_of(
+    shader: FragmentShader, corners: Corners, quads: Quads, state: DrawState, place: tuple[float, float] = (0.5, 0.5)
+) -> Fragments:
+    """Return the inputs of the fragments of quads, at a place inside the pixels."""
+    return Fragments(shader.inputs, corners, *quads.lanes(), shift=place, shown=state.pixel_center)
+
+
 def registers(file: Array, numbers: Sequence[int], lanes: Array) -> Array:
     """Return registers of lanes as u32 [lanes, 4]; unallocated registers read 0."""
     out = np.zeros((len(lanes), 4), np.uint32)
@@ -206,4 +209,4 @@ def _alpha_mask(color: Array, samples: int) -> Array:
     return np.arange(samples) < np.floor(alpha * samples + 0.5)[:, None]
 
 
-__all__ = ["ArrayFragments", "Shaded", "registers"]
+__all__ = ["ArrayFragments", "Shaded", "fragments_of", "registers"]

@@ -19,6 +19,7 @@ import numpy as np
 
 from isakit.engine.llvm.array_tracer import LANES as GROUP
 from isakit.engine.protocol import Array
+from isakit.graphics.array_fragments import fragments_of
 from isakit.graphics.assembly import Attribute, fetch
 from isakit.graphics.clip import Triangles, clipped
 from isakit.graphics.compiled_draw import fragment_rows, merge_question
@@ -38,7 +39,7 @@ from isakit.graphics.compiled_setup import (
 )
 from isakit.graphics.compiled_stage import RepeatedStage
 from isakit.graphics.draw_state import DrawState, DrawStats
-from isakit.graphics.pipeline import LastDraw, Pipeline, fragments_of
+from isakit.graphics.pipeline import LastDraw, Pipeline
 from isakit.graphics.planes import Column, Corners, Fragments, PrimitiveFacts, words_of
 from isakit.graphics.primitives import Rasterizer
 from isakit.graphics.quad_buffers import QuadBuffers

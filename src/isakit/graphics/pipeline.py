@@ -11,7 +11,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
-from isakit.graphics.array_fragments import ArrayFragments
+from isakit.graphics.array_fragments import ArrayFragments, fragments_of
 from isakit.graphics.assembly import Attribute, assemble, fetch, packed_inputs
 from isakit.graphics.draw_state import DrawState, DrawStats, GraphicsChoices, Rectangle, Viewport
 from isakit.graphics.framebuffer import Framebuffer
@@ -370,12 +370,11 @@ class Pipeline(Framebuffer):
         )  # fmt: skip
         if self._compiled(arrays, stats):
             return
-        varyings = self.fragments if len(quads) <= PORTION else None
         started = time.perf_counter()
         for start in range(0, len(quads), PORTION):
             part = replace(arrays, quads=quads.part(start, start + PORTION))
             self.engine.spend_on_arrays(ARRAY_WORK * len(part.quads) // WARP_QUADS)
-            part.shade(varyings or fragments_of(fragment, corners, part.quads, state), stats)
+            part.shade(stats)
         stats.samples += merger.passed
         stats.stages["fragments"] = stats.stages.get("fragments", 0.0) + time.perf_counter() - started
 
@@ -425,11 +424,6 @@ def _parted(v: Vertices, state: DrawState) -> Iterator[tuple[int, int, Vertices]
             yield n, int(number[some[0]]), v.part(some)
 
 
-def fragments_of(fragment: FragmentShader, corners: Corners, quads: Quads, state: DrawState) -> Fragments:
-    """Return the inputs of the fragments of quads."""
-    return Fragments(fragment.inputs, corners, *quads.lanes(), shown=state.pixel_center)
-
-
 def _inside(quads: Quads, inside: bool, rectangles: Sequence[Rectangle]) -> Quads:
     """Return the pixels inside of clip rectangles, or those outside."""
     x, y = pixels(quads)
@@ -439,4 +433,4 @@ def _inside(quads: Quads, inside: bool, rectangles: Sequence[Rectangle]) -> Quad
     return kept_pixels(quads, found if inside else ~found)
 
 
-__all__ = ["LastDraw", "Pipeline", "fragments_of"]
+__all__ = ["LastDraw", "Pipeline"]

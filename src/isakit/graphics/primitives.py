@@ -244,10 +244,12 @@ class Rasterizer:
         words = words_at(t.values), words_at(t.flat)
         corners = Corners(planes, over_w, depth, *words, front, numbers=v.numbers[t.number], whole=whole)
         setup = Setup(window, grid, front)
-        if state.smooth_polygons and self._tested is None:
+        if self._tested is not None:
+            quads = with_samples(self._at_samples(setup, filled, self._tested))
+        elif state.smooth_polygons:
             quads = self._at_all_samples(smooth_triangles(window, filled, self.bounds, self.look_at))
         else:
-            quads = self._covered([setup], filled)
+            quads = self._at_all_samples(self._rasterize(setup, filled, self.bounds, self.choices.fill, _CENTRE))
         if state.polygon_stipple is not None and len(quads):
             rows = np.array(state.polygon_stipple, np.uint32)
             x, y = pixels(quads)
@@ -288,7 +290,7 @@ class Rasterizer:
     def _offset(self, window: Array, depth: Array, mode: str = "fill") -> Array:
         """Return polygon offset of triangles, [n]."""
         o = self.state.offset
-        if o is None or not {"fill": o.fill, "line": o.line, "point": o.point}[mode]:
+        if o is None or not getattr(o, mode):
             return np.zeros(len(window))
         _, dx, dy = Planes.at(window).of(depth)
         slope = np.maximum(np.abs(dx), np.abs(dy))
@@ -304,14 +306,6 @@ class Rasterizer:
         elif o.clamp < 0:
             total = np.maximum(total, o.clamp)
         return np.nan_to_num(total)
-
-    def _covered(self, setups: Sequence[Setup], chosen: Array) -> Quads:
-        """Return the coverage of primitives that consist of a triangle of each set-up, at pixel centres or samples."""
-        if self._tested is not None:
-            found = [self._at_samples(s, chosen, self._tested) for s in setups]
-            return with_samples([_joined(of_sample) for of_sample in zip(*found, strict=True)])
-        found = [self._rasterize(s, chosen, self.bounds, self.choices.fill, _CENTRE) for s in setups]
-        return self._at_all_samples(_joined(found))
 
     def _at_samples(self, setup: Setup, chosen: Array, m: Multisampling) -> list[Quads]:
         """Return the pixels whose samples triangles cover, sample by sample; all pixels are found at once."""
@@ -354,7 +348,7 @@ class Rasterizer:
         diamonds = self.choices.lines == "diamond"
         width = min(state.line_width, LARGEST)
         if self._tested is not None and stipple is None:
-            quads = self._rectangles(window, width, chosen)
+            quads = self._rectangles(window, width, chosen, self._tested)
         elif state.smooth_lines and self._tested is None:
             quads = self._at_all_samples(smooth_lines(window, width, chosen, self.bounds, stipple, self.look_at))
         else:
@@ -366,13 +360,14 @@ class Rasterizer:
         corners = Corners(LinePlanes(window), over_w, depth, *words, front, numbers=numbers[t.number])
         return Drawn(corners, quads)
 
-    def _rectangles(self, ends: Array, width: float, chosen: Array) -> Quads:
+    def _rectangles(self, ends: Array, width: float, chosen: Array, m: Multisampling) -> Quads:
         """Return the samples that rectangles along lines cover."""
         halves = rectangle_triangles(ends, width)
         setups = [Setup(half, snapped(half), chosen) for half in halves]
         every = np.concatenate([s.snapped for s in setups], axis=1)
         self.look_at(2 * box_pixels(every.min(axis=1), every.max(axis=1), chosen, self.bounds))
-        return self._covered(setups, chosen)
+        halves_at = [self._at_samples(s, chosen, m) for s in setups]
+        return with_samples([_joined(of_sample) for of_sample in zip(*halves_at, strict=True)])
 
     # --- points -------------------------------------------------------------------------------------------------------
     def _points(
@@ -413,8 +408,6 @@ class Rasterizer:
 
 def _joined(parts: Sequence[Quads]) -> Quads:
     """Join the quads of parts of the same primitives."""
-    if len(parts) == 1:
-        return parts[0]
     x, y, primitive, inside = (
         np.concatenate(v) for v in zip(*((*pixels(q), q.primitive, q.covered) for q in parts), strict=True)
     )

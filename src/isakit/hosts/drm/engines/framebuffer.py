@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,10 +36,9 @@ class ColorImage:
 
     def layer(self, n: int) -> Surface:
         """Return the image of a layer."""
-        s = self.surface
         if self.volume:
-            return Surface(s.memory, s.address, s.row_bytes, s.rows, s.pitch, s.block_y, s.block_z, s.depth, n)
-        return Surface(s.memory, s.address + n * self.layer_stride, s.row_bytes, s.rows, s.pitch, s.block_y, s.block_z)
+            return replace(self.surface, z=n)
+        return replace(self.surface, address=self.surface.address + n * self.layer_stride)
 
 
 @dataclass(frozen=True)
@@ -54,8 +53,7 @@ class DepthImage:
 
     def layer(self, n: int) -> Surface:
         """Return the image of a layer."""
-        s = self.surface
-        return Surface(s.memory, s.address + n * self.layer_stride, s.row_bytes, s.rows, 0, s.block_y, s.block_z)
+        return replace(self.surface, address=self.surface.address + n * self.layer_stride)
 
 
 DEPTH_FORMATS: dict[int, tuple[DepthFormat, int]] = {
@@ -74,15 +72,13 @@ def color_image(engine: Engine, i: int) -> ColorImage | None:
     form = by_code(code)
     if form is None:
         raise NotModelled(f"render target format {code:#x}")
-    across, height = engine.get("RT_HORIZ", i), min(engine.get("RT_VERT", i), LARGEST)
-    if across.LINEAR:
-        pitch = across.WIDTH
-        width = min(pitch // form.nbytes, LARGEST)
-        _not_empty(width, height)
-        surface = Surface(engine.memory, address, width * form.nbytes, height, pitch=pitch)
-        return ColorImage(surface, form, width, height, 0, False)
-    width = min(across.WIDTH, LARGEST)
+    across = engine.get("RT_HORIZ", i)
+    width = min(across.WIDTH // form.nbytes if across.LINEAR else across.WIDTH, LARGEST)
+    height = min(engine.get("RT_VERT", i), LARGEST)
     _not_empty(width, height)
+    if across.LINEAR:
+        surface = Surface(engine.memory, address, width * form.nbytes, height, pitch=across.WIDTH)
+        return ColorImage(surface, form, width, height, 0, False)
     size = engine.get("RT_BLOCK_DIMENSIONS", i)
     mode = engine.get("RT_ARRAY_MODE")
     volume = bool(mode.MODE)
