@@ -173,7 +173,7 @@ def _prepared(common: _Common, p: Pipeline, textures: Mapping[str, Mapping[int, 
     vertex, fragment, state = common.vertex, common.fragment, common.state
     if fragment.sample_mask is not None or vertex.inputs is None or not p.targets:
         return None
-    launches = [s.program.launch(*p.units(textures[s.kind])) for s in (vertex, fragment)]
+    launches = [p.launch(s, textures[s.kind]) for s in (vertex, fragment)]
     ready = [p.engine.prepared(launches[0], 0, (), p.choices)]
     ready.append(p.engine.prepared(launches[1], 0, fragment.results(len(p.targets)), p.choices))
     found = [r for r in ready if r is not None and _repeats(*r)]
@@ -218,7 +218,7 @@ class _Units:
         """Bind textures to the program; return whether compiled code can sample all of them."""
         key = [(n, *map(id, b)) if isinstance(b, tuple) else (n, id(b)) for n, b in bound.items()]
         if key != self._key or self.stage.textures_change:
-            launch = answered(self._shader.program.launch(*p.units(bound)), p.choices)
+            launch = answered(p.launch(self._shader, bound), p.choices)
             self._answers, self._key, self.bound = self.stage.use(launch), key, bound
         return self._answers
 
@@ -429,7 +429,7 @@ class _Prepared:
         """Run and merge the fragments of the quads from number `first` on like the pipeline does without a plan."""
         shader, quads = self._common.fragment, self._made_quads.part(first)
         shader.constants.update({k: content.tobytes() for k, content in banks.items()})
-        launch = shader.program.launch(*p.units(self._fragment.bound))
+        launch = p.launch(shader, self._fragment.bound)
         p.shade(shader, self._corners(p, made, self._rows), quads, self._common.state, self._view, launch, stats)
 
     def _put_targets(self, p: Pipeline) -> None:

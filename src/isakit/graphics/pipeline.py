@@ -20,7 +20,7 @@ from isakit.graphics.planes import Corners, Fragments, words_of
 from isakit.graphics.primitives import Compiled, Rasterizer
 from isakit.graphics.quad_buffers import WARP_QUADS, QuadBuffers
 from isakit.graphics.raster import Quads, kept_pixels, pixels
-from isakit.graphics.shader import FragmentShader, GeometryShader, VertexShader
+from isakit.graphics.shader import FragmentShader, GeometryShader, PipelineShader, VertexShader
 from isakit.graphics.stage import LANES, OUTPUT_WORDS, Emitted, Stage, StageState
 from isakit.graphics.stage_engine import StageEngine
 from isakit.graphics.texture_bindings import Bound, by_stage
@@ -231,7 +231,7 @@ class Pipeline(Framebuffer):
     def _run(self, shader: VertexShader, attributes: Array, bound: Mapping[int, Bound], stats: DrawStats) -> Array:
         """Run a vertex program over all vertices; return o[]."""
         parts: list[Array] = []
-        launch = shader.program.launch(*self.units(bound))
+        launch = self.launch(shader, bound)
         lanes = attributes.shape[1]
         for start in range(0, lanes, LANES):
             count = min(LANES, lanes - start)
@@ -249,12 +249,12 @@ class Pipeline(Framebuffer):
             return parts[0]
         return np.concatenate([np.zeros((OUTPUT_WORDS, 0), np.uint32), *parts], axis=1)
 
-    def units(self, bound: Mapping[int, Bound]) -> tuple[dict[int, Texture], dict[int, Sampler], TextureChoices]:
-        """Return textures and samplers by number, as launches take them."""
+    def launch(self, shader: PipelineShader, bound: Mapping[int, Bound]) -> Launch:
+        """Return the part of a program's runs that does not depend on their inputs."""
         textures, samplers = dict[int, Texture](), dict[int, Sampler]()
         for n, b in bound.items():
             textures[n], samplers[n] = (b, PLAINEST) if isinstance(b, Texture) else b
-        return textures, samplers, self.texturing
+        return shader.program.launch(textures, samplers, self.texturing)
 
     def _geometry(
         self, shader: GeometryShader, v: Vertices, bound: Mapping[int, Bound], stats: DrawStats, last: bool
@@ -274,7 +274,7 @@ class Pipeline(Framebuffer):
             a[k] = 4 * stride * k
         a[6] = v.numbers
         found: list[Emitted] = []
-        launch = shader.program.launch(*self.units(bound))
+        launch = self.launch(shader, bound)
         for start in range(0, n, LANES):
             stop = min(n, start + LANES)
             stage = Stage(
@@ -337,7 +337,7 @@ class Pipeline(Framebuffer):
                 stats.quads += len(quads)
                 if len(quads):
                     self.load(quads, state)
-                    launch = fragment.program.launch(*self.units(bound))
+                    launch = self.launch(fragment, bound)
                     self.shade(fragment, drawn.corners, quads, state, view, launch, stats)
 
     def load(self, quads: Quads, state: DrawState) -> None:

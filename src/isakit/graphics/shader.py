@@ -62,7 +62,7 @@ class PipelineShader:
             name,
             registers=registers,
             local_bytes=local_bytes,
-            constants=_banks(constants),
+            constants={} if constants is None else _banks(constants),
             choices=choices,
             flags=frozenset(flags),
             address=address,
@@ -71,8 +71,6 @@ class PipelineShader:
 
 
 def _banks(constants: object) -> dict[int, bytes]:
-    if constants is None:
-        return {}
     banks = cast(Mapping[int, Any], constants if isinstance(constants, Mapping) else {0: constants})
     return {k: v if isinstance(v, bytes) else np.ascontiguousarray(v).tobytes() for k, v in banks.items()}
 

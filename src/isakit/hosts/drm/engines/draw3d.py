@@ -257,7 +257,7 @@ class Drawing:
         instance: list[Input] = [(len(used), 0)] if builtin.INSTANCE_ID else []  # it follows the attributes
         every: list[Input] = [*inputs, *instance]
         vertex.inputs = every
-        geometry = self._geometry(programs)
+        geometry = self._geometry(programs) if e.on("GP_ENABLE") else None
         colors, depth = e.color_images, e.depth_target
         fragment = self._fragment(len(colors), programs)
         if None in colors and state.color_masks is not None:
@@ -310,10 +310,8 @@ class Drawing:
         shader.position = x, y, z, w
         shader.point_size = self.engine.point_size_word
 
-    def _geometry(self, used: list[CachedProgram]) -> GeometryShader | None:
+    def _geometry(self, used: list[CachedProgram]) -> GeometryShader:
         e = self.engine
-        if not e.on("GP_ENABLE"):
-            return None
         output = OUTPUTS.get(e.get("GP_OUTPUT_PRIMITIVE_TYPE"))
         if output is None:
             raise NotModelled(f"geometry programs that emit primitive {e.get('GP_OUTPUT_PRIMITIVE_TYPE')}")
