@@ -19,6 +19,7 @@ from isakit.hosts.drm.engines.windows import Windows
 from isakit.hosts.drm.memory import VideoMemory
 from isakit.hosts.drm.replay import Replay
 from isakit.hosts.drm.surface import Surface
+from isakit.hosts.drm.tables import COMPUTE
 from isakit.machine.tesla.address_spaces import PitchWindow
 from support.clients.gl_live import compiled, isakit, on_llvmpipe
 from support.patience import PATIENCE
@@ -30,6 +31,8 @@ EXPECTED = {
     for name, words in (line.split(":") for line in (CAPTURES / "compute_cases.txt").read_text().splitlines())
 }
 """What llvmpipe leaves, by case."""
+MODE = COMPUTE.by_name["GLOBAL_MODE"].word
+"""Words of the mode of a window."""
 LONG = [n for n, words in EXPECTED.items() if len(words) > 8]
 
 
@@ -111,7 +114,7 @@ def test_an_image_in_blocks_is_rows_for_a_kernel_and_blocks_behind_it() -> None:
     texels = np.random.default_rng(3).integers(0, 256, surface.shape, np.uint8)
     surface.write(texels)
     with Windows(memory) as windows:
-        windows.add(2, image.address, 128 * 8, 31 << 16 | 127, 0x100)
+        windows.add(2, image.address, 128 * 8, 31 << 16 | 127, MODE(0x100))
         rows = windows.by_number[2]
         assert isinstance(rows, PitchWindow)
         view = memory.bytes[rows.base :][: 32 * rows.pitch].reshape(32, rows.pitch)
@@ -127,7 +130,7 @@ def test_what_a_launch_leaves_alone_is_not_written_back() -> None:
     memory = VideoMemory(1 << 22)
     image = memory.allocate(1 << 16, 1)
     with Windows(memory) as windows:
-        windows.add(0, image.address, 64 * 4, 3 << 16 | 63, 0)
+        windows.add(0, image.address, 64 * 4, 3 << 16 | 63, MODE(0))
         memory.view(image.address, 1)[:] = 7  # through a window of a buffer, say
     assert memory.view(image.address, 1)[0] == 7
     memory.close()
