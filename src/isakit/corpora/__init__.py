@@ -1,4 +1,4 @@
-"""Many files and many launches: indexes of everything that is in a corpus, and sweeps, on one machine or on a cluster.
+"""Many files and many launches: indexes of all programs in a corpus, and sweeps, on one machine or on a cluster.
 
 `scan` needs the extra `index` (pyarrow); a Dask cluster and object stores need the extra `distributed`.
 """

@@ -1,4 +1,4 @@
-"""The programs in a piece of a file, and what tables say of each."""
+"""The programs in a piece of a file, and their rows in the tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LARGEST_SOURCE = 1 << 22
 """Bytes of a C source whose arrays are searched for programs."""
 _LARGEST_MICROCODE = 1 << 20
 _MOST_WORDS = 1 << 19
-"""Distinct words that are remembered per instruction set."""
+"""Distinct words that are cached per instruction set."""
 
 
 def found_in(piece: Piece, path: str) -> list[Found]:
@@ -60,7 +60,7 @@ def _bare(data: bytes, path: str) -> list[Found]:
 class CodeRows:
     """The instructions of one program, as columns.
 
-    `words` index the distinct words of `table`, `codes` of its rows are what is said of a word.
+    `words` index the distinct words of `table`, `codes` of its rows are the properties of a word.
     """
 
     address: NDArray[np.uint32]
@@ -69,7 +69,7 @@ class CodeRows:
 
 
 class WordTable:
-    """Facts of the distinct words of one instruction set, variant and program type, by number."""
+    """Properties of the distinct words of one instruction set, variant and program type, by number."""
 
     def __init__(self, coder: Decoder) -> None:
         self.decoder = coder
@@ -83,7 +83,7 @@ class WordTable:
         self.crc: list[int] = []
 
     def add(self, word: int, units: int, error: str | None) -> int:
-        """Return the number of a word; with an error of its place, the word is data for that reason."""
+        """Return the number of a word; one with an error at its position is data for that reason."""
         key = word, -units if error is not None else units
         known = self.numbers.get(key)
         if known is not None:
@@ -136,7 +136,7 @@ def _words(coder: Decoder) -> WordTable:
 
 
 def words_of(coder: Decoder) -> WordTable:
-    """Return the table of words so far; it is cleared now and then, so that memory stays bounded."""
+    """Return the table of words so far; it is cleared periodically, so that memory stays bounded."""
     found = _words(coder)
     if len(found.words) > _MOST_WORDS:
         _words.cache_clear()
@@ -151,7 +151,7 @@ def decoder_of(module: Module, kernel: Kernel) -> Decoder:
 
 
 def code_key(module: Module, kernel: Kernel) -> str:
-    """Return names a piece of code by its content: instruction set, variant, program type, address, bytes."""
+    """Return a key that names code by its content: instruction set, variant, program type, address, bytes."""
     view = decoder_of(module, kernel).view
     what = f"{module.isa}/{view.variant.name}/{view.program}/{kernel.address:#x}/"
     return blake2b(what.encode() + kernel.code, digest_size=16).hexdigest()
@@ -164,8 +164,8 @@ _P = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], np.u
 def sketch(operations: NDArray[np.uint64]) -> NDArray[np.uint32]:
     """Return a fingerprint of a sequence of operations, given by hashes of their names: `SKETCH` numbers.
 
-    The share of equal numbers of two sketches estimates which share of the runs of three operations both programs have
-    (MinHash; Broder, "On the resemblance and containment of documents", 1997).
+    The fraction of equal numbers in two sketches estimates the fraction of runs of three operations that both programs
+    have (MinHash; Broder, "On the resemblance and containment of documents", 1997).
     """
     padded = np.concatenate([np.zeros(2, np.uint64), operations, np.zeros(2, np.uint64)])
     runs = (padded[:-2] + np.uint64(1)) * _P[0] ^ (padded[1:-1] + np.uint64(1)) * _P[1] ^ (padded[2:] + 1) * _P[2]

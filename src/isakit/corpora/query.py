@@ -1,4 +1,4 @@
-"""Questions over an index: instructions that match a pattern, programs that are alike."""
+"""Queries on an index: instructions that match a pattern, programs that are similar."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ class FoundInstruction:
 
 @dataclass(frozen=True)
 class SimilarKernel:
-    """A kernel like another one; `likeness` estimates the share of runs of three operations both have, 0 to 1."""
+    """A kernel like another one.
+
+    `likeness` estimates the fraction of runs of three operations that both have, 0 to 1.
+    """
 
     likeness: float
     path: str
@@ -47,7 +50,7 @@ class SimilarKernel:
 def find(index: str, pattern: Pattern) -> Iterator[FoundInstruction]:
     """Yield the instructions of an index that match a pattern, once for each program that has the code.
 
-    Every distinct word is looked at once. Raises IsakitError for what is not an index.
+    Every distinct word is tested once. Raises IsakitError for a folder that is not an index.
     """
     places = _kernels(index)
     known: dict[tuple[Decoder, int, int, str], bool] = {}
@@ -107,7 +110,8 @@ def _kernels(index: str) -> dict[str, tuple[tuple[str, str, str], list[_Place]]]
 def similar(index: str, program: Program, *, least: float = 0.5) -> list[SimilarKernel]:
     """Return the kernels of an index that resemble a program, the most alike first.
 
-    The likeness comes from sketches of 64 numbers, right to about 0.06. Raises IsakitError for what is not an index.
+    The likeness is estimated from sketches of 64 numbers, to about 0.06. Raises IsakitError for a folder that is not an
+    index.
     """
     wanted = sketch_of_program(program)
     out: list[SimilarKernel] = []

@@ -10,7 +10,7 @@ from isakit.corpora.workers import work
 from isakit.lean import dataclass
 
 _BATCH_FILES, _BATCH_BYTES = 128, 1 << 25
-"""Files that are looked at in one piece of work, and their bytes together."""
+"""Largest number of files in one task, and of their bytes together."""
 
 Batch = tuple[FileSource, ...]
 
@@ -40,10 +40,10 @@ def scan(
 
     Args:
         paths: files, folders, or URLs that fsspec knows.
-        index: the folder to write, `files.parquet` and so on in it; one that is an index is replaced.
+        index: the folder to write, `files.parquet` and so on in it; an existing index is replaced.
         jobs: processes; None: one per core.
         dask: address of a Dask scheduler, or a `distributed.Client`, whose workers see the same paths.
-        progress: called with the number of files and bytes that are done.
+        progress: called with the number of files and bytes processed.
 
     Raises IsakitError for paths that do not exist, a place that cannot be written, packages that are missing.
     """
@@ -82,7 +82,7 @@ def index_batch(batch: Batch) -> tuple[dict[str, object], int, int]:
 
 
 def _lost(batch: Batch, why: BaseException) -> tuple[dict[str, object], int, int]:
-    """Return the tables of files that ended every process which looked at them."""
+    """Return the tables for files that crashed every process that read them."""
     rows = Rows()
     for source in batch:
         rows.add_failure(source, f"looking at {len(batch)} files together ended the process: {why}")

@@ -1,6 +1,6 @@
 """The sources of programs: files in folders and object stores, and members of archives, piece by piece.
 
-Whatever a file says of itself, no more than `WINDOW + OVERLAP` bytes of it are in memory at once.
+Whatever sizes a file claims, no more than `WINDOW + OVERLAP` bytes of it are in memory at once.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ WINDOW = 1 << 26
 OVERLAP = 1 << 23
 """Bytes after a window that are searched with it: a program that begins in one is whole up to this size."""
 _DEEPEST = 3
-"""Archives inside archives."""
+"""Deepest nesting of archives."""
 _MOST_MEMBERS = 1 << 20
 _MOST_UNPACKED = 1 << 36
-"""Bytes of one archive that are unpacked, those of archives in it included."""
+"""Limit in bytes of unpacked data of one archive, nested archives included."""
 _MOST_OF_UNPACKER = 1 << 28
-"""Bytes that unpacking may take for what it has unpacked before: 65 MiB are usual in the largest setting of `xz`."""
+"""Memory limit of an unpacker in bytes: 65 MiB are usual for the highest setting of `xz`."""
 _PACKED_STEP = 1 << 12
-"""Bytes that are unpacked at once where the library does not bound what comes of them."""
+"""Bytes that are unpacked at once if the library does not limit the output."""
 
 READ_ERRORS = (OSError, EOFError, ValueError, RuntimeError, NotImplementedError, KeyError, IndexError, AttributeError,
                zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, FormatError)  # fmt: skip
@@ -42,7 +42,7 @@ READ_ERRORS = (OSError, EOFError, ValueError, RuntimeError, NotImplementedError,
 
 @dataclass(frozen=True)
 class FileSource:
-    """A file to look at: a path or a URL, and its size in bytes where the listing says it, else 0."""
+    """A file to search: a path or a URL, and its size in bytes if the listing has it, else 0."""
 
     path: str
     size: int
@@ -56,9 +56,9 @@ class Piece:
         member: path inside the archive, parts joined by `!/` for archives in archives; empty for the file itself.
         offset: where the piece starts in it.
         data: its bytes; programs that start at `fresh` or later belong to the next piece.
-        fresh: bytes that no later piece has again.
+        fresh: length of the part that no later piece contains again.
         last: no piece of this member follows.
-        error: why nothing more of it can be read.
+        error: why the rest of it cannot be read.
     """
 
     member: str
@@ -208,7 +208,7 @@ def _windows(f: IO[bytes], head: bytes, member: str, left: list[int]) -> Iterato
 
 
 def _archive(head: bytes) -> str:
-    """Return the kind of archive that begins so, empty for none."""
+    """Return the kind of archive that begins like this, "" for none."""
     if head[:4] in (b"PK\x03\x04", b"PK\x05\x06"):
         return "zip"
     if head[:2] == b"\x1f\x8b":
@@ -249,14 +249,14 @@ def _members(f: IO[bytes], kind: str) -> Iterator[tuple[str, Any]]:
 
 
 class _Claims:
-    """An archive for a library that reads as many bytes at once as the archive says of a name or of its table."""
+    """An archive for a library that trusts the sizes of names and tables in it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.seek, self.tell, self.seekable = file.seek, file.tell, file.seekable
 
     def read(self, size: int = -1) -> bytes:
-        """Read bytes, all that are left for -1. Raises FormatError where they are more than are looked at at once."""
+        """Read bytes, all remaining ones for -1. Raises FormatError if they exceed the limit."""
         most = WINDOW + OVERLAP
         if size <= most and len(data := self._file.read(size if size >= 0 else most + 1)) <= most:
             return data
@@ -268,7 +268,7 @@ def _open_xz(file: IO[bytes]) -> IO[bytes]:
 
 
 class _Xz(io.RawIOBase):
-    """Content of an xz file. Unlike `lzma.open`, it bounds the memory that the file may ask for."""
+    """Content of an xz file. Unlike `lzma.open`, it limits the memory that the file may require."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -286,7 +286,7 @@ class _Xz(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Unpack at most so many bytes. Raises LZMAError for a damaged file and one that wants too much memory."""
+        """Unpack into the buffer. Raises LZMAError for a damaged file and one that requires too much memory."""
         data = b""
         while not data:
             if self._unpack is None or self._unpack.eof:
@@ -310,7 +310,7 @@ class _Xz(io.RawIOBase):
         return self._at
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Seek by unpacking the bytes before the place."""
+        """Seek by unpacking the bytes before the position."""
         step = bytearray(io.DEFAULT_BUFFER_SIZE)
         if whence == io.SEEK_END:
             while self.readinto(step):
@@ -324,7 +324,7 @@ class _Xz(io.RawIOBase):
 
 
 def _zip_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
-    """Open a member so that no more of it is unpacked than is asked for, give or take what a step may hold."""
+    """Open a member so that hardly more of it is unpacked than is read."""
     if info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         return archive.open(info)
     packed = copy.copy(info)

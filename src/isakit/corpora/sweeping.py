@@ -1,4 +1,4 @@
-"""`sweep`: one kernel launched many times with other arguments, on all cores or on a cluster."""
+"""`sweep`: one kernel launched many times with different arguments, on all cores or on a cluster."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from isakit.machine.tesla import Stats
 
 _BATCH = 16
-"""Launches in one piece of work."""
+"""Launches in one task."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ class SweepResult:
 
     Attributes:
         key: names the kernel and the launch by their content; equal launches of a sweep have one key and are run once.
-        arrays: the arrays among the arguments, in their order, as the kernel left them.
+        arrays: the arrays among the arguments, in order, after the launch.
         stats: as `kernel.launch` returns them, None after an error.
-        error: what the launch raised.
+        error: the exception of the launch.
     """
 
     key: str
@@ -60,17 +60,17 @@ def sweep(
     dask: object = None,
     progress: Callable[[int], None] | None = None,
 ) -> list[SweepResult]:
-    """Launch a kernel many times; every launch begins with the device as it is now, and leaves it alone.
+    """Launch a kernel many times; every launch begins with a copy of the device's present state.
 
     Args:
         kernel: a kernel loaded into a device.
         jobs: each a `Job` or a tuple (grid, block, argument, ...). Arrays of the caller are not changed.
         processes: processes on this machine; None: one per core, 1: this one.
         dask: address of a Dask scheduler, or a `distributed.Client`, in place of processes here.
-        progress: called with the number of distinct launches that are done.
+        progress: called with the number of distinct launches executed.
 
     Returns one result per job, in the order of the jobs, whatever process computed it. A launch that faults is a
-    result, too. Raises LaunchError for arguments that say nothing to other processes (buffers).
+    result, too. Raises LaunchError for arguments that are meaningless in other processes (buffers).
     """
     blob = pickle.dumps(kernel)
     of_kernel = sha256(blob).digest()

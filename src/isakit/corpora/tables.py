@@ -1,7 +1,7 @@
 """The tables of an index: their columns, and rows on their way into them.
 
 An index is a folder with one Parquet file per table. `code` joins kernels and instructions: it names a piece of code by
-its content, so that code which many files hold is there once. `path`, `member` and `offset` tell where a program is.
+its content, so that code in many files is stored once. `path`, `member` and `offset` tell where a program is.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Rows:
         self._close(state, digest.hexdigest())
 
     def add_failure(self, source: FileSource, why: str) -> None:
-        """Add a file that could not be looked at."""
+        """Add a row for a file that could not be read."""
         self.files.append((source.path, "", source.size, "", 0, 0, [why]))
 
     def _close(self, m: _Member, digest: str) -> None:
@@ -218,7 +218,7 @@ def _coded(pa: Any, values: Sequence[str], indices: Any) -> Any:
 
 
 def _merged(pa: Any, parts: Sequence[tuple[list[str], Any]]) -> Any:
-    """Return a column from several lists of texts and places in them, with each text once in its dictionary."""
+    """Return a column from several lists of texts and indices into them, with each text once in its dictionary."""
     known: dict[str, int] = {}
     indices: list[Any] = []
     for texts, places in parts:

@@ -1,6 +1,6 @@
-"""Doing many independent pieces of work: here, on all cores, or on a Dask cluster; results come in the order asked for.
+"""Execution of many independent tasks: here, on all cores, or on a Dask cluster, with results in order.
 
-A worker that dies costs time and nothing else: its work is given to another one.
+A worker that dies costs only time: its task is given to another one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from isakit.errors import IsakitError
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 _AHEAD = 4
-"""Pieces of work per worker that are handed out before the first is done."""
+"""Tasks per worker that are submitted before the first is finished."""
 _ATTEMPTS = 3
 
 
@@ -37,12 +37,12 @@ def work(
 
     Args:
         function: a function of a module, so that other processes can import it.
-        tasks: what can be pickled; they are asked for as workers become free.
+        tasks: picklable; they are taken as workers become free.
         jobs: processes on this machine; None: as many as there are cores, 1: this one.
         dask: address of a scheduler, or a `distributed.Client`; then `jobs` is not used.
-        failed: gives the result of a task that ended every process which tried it.
+        failed: returns the result of a task that crashed every process that tried it.
 
-    Raises IsakitError where a cluster cannot be reached.
+    Raises IsakitError if a cluster cannot be reached.
     """
     if dask is not None:
         yield from _on_cluster(function, tasks, dask, failed)
@@ -60,9 +60,9 @@ def _on_processes(
     count: int,
     failed: Callable[[Task, BaseException], Result],
 ) -> Iterator[Result]:
-    """Yield on processes of this machine. When one dies the pool is made anew; what was not done yet is done again.
+    """Yield results from processes here. If one dies, the pool is restarted and unfinished tasks are repeated.
 
-    Which task ended the process cannot be seen, so after that each is tried by itself until the pool is whole.
+    Which task crashed the process is not known, so afterwards each one is tried alone until the pool is whole.
     """
     source = iter(tasks)
     waiting: deque[Task] = deque()
@@ -98,7 +98,7 @@ def _on_processes(
 
 @contextmanager
 def _pool(count: int, context: Any) -> Generator[ProcessPoolExecutor]:
-    """Start processes that abandon work whose result is no longer wanted."""
+    """Start processes that abandon tasks whose results are no longer needed."""
     pool = ProcessPoolExecutor(count, mp_context=context)
     try:
         yield pool

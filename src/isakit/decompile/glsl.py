@@ -35,7 +35,7 @@ class ShaderResult:
 
 @dataclass(frozen=True)
 class LoopVariable:
-    """A register that a loop changes: its name after the loop and inside of it, its value before, and after a turn."""
+    """A register that a loop changes: its names after and inside of it, its value before, and after an iteration."""
 
     name: str
     inside: str
@@ -68,7 +68,7 @@ class LoopTerms:
         return [*self.outside, *self.body, *(t for x in self.inner for t in x.everything)]
 
     def used(self, names: set[str]) -> LoopTerms:
-        """Return the loop with only the variables that `names` depend on; adds to `names` what these read."""
+        """Return the loop with only the variables that `names` depend on; add the names that these read to `names`."""
         chosen: dict[str, LoopVariable] = {}
         terms = [self.again]
         inner: list[LoopTerms] = []
@@ -86,14 +86,14 @@ class LoopTerms:
 
 
 def symbols(terms: Sequence[Term]) -> set[str]:
-    """Return names that terms read."""
+    """Return the names that terms read."""
     return {
         t.attr.vector[0] if isinstance(t.attr, Symbol) else t.attr[0][0] for t in every(list(terms)) if t.op == "symbol"
     }
 
 
 class Decompiled:
-    """A shader's results as terms. Raises NotModelled where something has no expression, and says what and where."""
+    """A shader's results as terms. Raises NotModelled, with the reason and place, if something has no expression."""
 
     def __init__(self, shader: Shader, exact: bool, rules: Rules = DEFAULT) -> None:
         try:
@@ -181,9 +181,9 @@ def _folded(loop: LoopTerms, folding: Folding) -> LoopTerms:
 def expressions(shader: Shader, rules: Rules = DEFAULT) -> str:
     """Return a shader as one expression per result: a sketch for readers, not for a compiler.
 
-    Temporaries `t0` ... are what is used more than once. `f16(x)` is x rounded to half precision, `unorm8(x)` x rounded
-    to a byte's fraction. Loops whose number of iterations is not known are written as loops. Raises NotModelled for
-    what has no expression (computed registers, calls, stores), and names it.
+    Temporaries `t0`, ... are values used more than once. `f16(x)` is x rounded to half precision, `unorm8(x)` x rounded
+    to a byte's fraction. Loops whose number of iterations is not known are written as loops. Raises NotModelled, with
+    the reason, for constructs without an expression (computed registers, calls, stores).
     """
     d = Decompiled(shader, False, rules)
     printer = Printer(d.roots, False, d.interface.samplers)
@@ -192,7 +192,7 @@ def expressions(shader: Shader, rules: Rules = DEFAULT) -> str:
 
 
 def file_names(shader: Shader) -> list[str]:
-    """Return the names that the file has for inputs, uniforms and samplers. Raises NotModelled as `glsl` does."""
+    """Return the names of inputs, uniforms and samplers in the file. Raises NotModelled as `glsl` does."""
     interface = Interface(shader)
     interface.registers()
     return [x.source for x in (*interface.given, *interface.samplers.values()) if x.source]
@@ -201,9 +201,9 @@ def file_names(shader: Shader) -> list[str]:
 def glsl(shader: Shader, rules: Rules = DEFAULT) -> str:
     """Return a shader as GLSL 4.20 that compiles: the same inputs, uniforms and samplers by name.
 
-    What arrives as f16 is rounded where it is read. Differences to the machine: textures sampled without a conversion
-    are taken to have 8 bits per component, and precision of `dot`, `exp2`, `log2`, `inversesqrt` and divisions is that
-    of the GLSL implementation. Raises NotModelled as `expressions` does.
+    Values passed as f16 are rounded where they are read. Differences from the machine: textures sampled without a
+    conversion are assumed to have 8 bits per component, and precision of `dot`, `exp2`, `log2`, `inversesqrt` and
+    divisions is that of the GLSL implementation. Raises NotModelled as `expressions` does.
     """
     d = Decompiled(shader, True, rules)
     vertex = shader.stage == "vertex"
@@ -220,7 +220,7 @@ def glsl(shader: Shader, rules: Rules = DEFAULT) -> str:
 
 
 def _loop(loop: LoopTerms, printer: Printer) -> None:
-    """Print the statements of a loop. In an iteration everything is computed from what the one before has left."""
+    """Print the statements of a loop. In an iteration, everything is computed from the previous iteration's values."""
     for v in loop.variables:
         text = printer.text(v.before)
         printer.lines.append(f"{v.before.type} {v.name} = {text};")
@@ -259,7 +259,7 @@ def _target(name: str, vertex: bool) -> str:
 
 
 _LONGEST_SOURCE = 80
-"""Characters of a name of the file in a comment."""
+"""Longest name of the file in a comment, in characters."""
 
 
 def _check_vertex(d: Decompiled) -> None:
@@ -277,7 +277,7 @@ def _check_vertex(d: Decompiled) -> None:
 
 
 def _place(d: Decompiled) -> DeclaredInput | None:
-    """Return the input of a fragment program that is the place of the pixel."""
+    """Return the input of a fragment program that is the position of the pixel, None if there is none."""
     return next((g for g in d.interface.given if g.kind == "varying" and g.source == "position"), None)
 
 
@@ -295,7 +295,7 @@ def _declared(g: DeclaredInput) -> str:
 
 
 def _renamed(name: str, source: str | None) -> str:
-    """Return a comment with the name that the file has, if the identifier differs."""
+    """Return a comment with the name in the file, if the identifier differs."""
     if source is None:
         return "  // no sampler of the file"
     return "" if name == source else f"  // {source[:_LONGEST_SOURCE]!a} in the file"

@@ -39,10 +39,10 @@ WIDTHS = {"f32": 32, "u32": 32, "s32": 32, "f16": 16, "u16": 16, "s16": 16, "u8"
 
 @dataclass(frozen=True)
 class Symbol:
-    """One component of something the program is given.
+    """One component of an input or uniform.
 
-    `name` and `element` (None where it is not an array) tell the vector it belongs to, `size` that vector's components,
-    `component` which one it is, `ty` its type in the register.
+    `name` and `element` (None if it is not an array) are the vector it belongs to, `size` that vector's number of
+    components, `component` its index, `ty` its type in the register.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Symbol:
 
 @dataclass(frozen=True)
 class TextureStateWord:
-    """The first state word of a texture: stands for the sampler."""
+    """The first state word of a texture, which represents the sampler."""
 
     unit: int
 
@@ -74,7 +74,7 @@ class BufferAddress:
 
 @dataclass(frozen=True)
 class TargetColor:
-    """A component of the colour that was in the target before, as a byte; a `word` of it in another format."""
+    """A component of the previous colour of the target, as a byte; a `word` of it in another format."""
 
     component: int | None = None
     word: int = 0
@@ -84,7 +84,7 @@ class TargetColor:
 class DeclaredInput:
     """A declared input: `kind` is attribute, varying or uniform; `array` the number of elements, 0 for no array.
 
-    `name` is its identifier, `source` the name that the file has for it.
+    `name` is its identifier, `source` its name in the file.
     """
 
     kind: str
@@ -97,9 +97,9 @@ class DeclaredInput:
 
 @dataclass(frozen=True)
 class Sampler:
-    """A texture unit: its identifier, the name that the file has for it (None: none), and 2D, 3D or Cube.
+    """A texture unit: its identifier, its name in the file (None: none), and 2D, 3D or Cube.
 
-    The `kind` is empty where the unit is not sampled.
+    The `kind` is empty if the unit is not sampled.
     """
 
     name: str
@@ -124,8 +124,8 @@ Registers = dict[tuple[str, int], Value]
 class Interface:
     """Inputs, uniforms, samplers and outputs of a shader file.
 
-    `given` holds what is declared, `samplers` the texture units by number. Raises FormatError and NotModelled as
-    `isakit.run` does for files whose tables say something impossible, and NotModelled for what has no type.
+    `given` has the declared inputs and uniforms, `samplers` the texture units by number. Raises FormatError and
+    NotModelled as `isakit.run` does for files with impossible tables, and NotModelled for parameters without a type.
     """
 
     def __init__(self, shader: Shader) -> None:
@@ -144,9 +144,9 @@ class Interface:
         return [p for p in self.gxp.parameters if p.category == category]
 
     def sampled(self, unit: int, coordinates: int) -> bool:
-        """Note that a texture unit is sampled; returns whether it is a cube map.
+        """Record that a texture unit is sampled; return whether it is a cube map.
 
-        Raises NotModelled where one sampler cannot be sampled in all the ways that are noted.
+        Raises NotModelled if one sampler cannot be sampled in all the recorded ways.
         """
         known = self.samplers.get(unit) or Sampler(self._identifiers.of(f"unit{unit}"), None)
         kind = "Cube" if known.kind == "Cube" else "3D" if coordinates == 3 else "2D"
@@ -270,7 +270,7 @@ class Interface:
                     yield i.register + n, word
 
     def _fetched(self, i: layout.ShaderInput, at: list[Value]) -> Iterator[Value]:
-        """Yield the registers of a texel that is fetched before the program starts."""
+        """Yield the registers of a texel fetched before the program starts."""
         unit = i.texture or 0
         known = self.samplers.get(unit)
         direction = known is not None and known.kind == "Cube" and i.divisor == 2
@@ -295,7 +295,7 @@ class Interface:
 
 @dataclass(frozen=True, eq=False)
 class Fetch:
-    """A texture sample: unit, coordinate and further arguments (graphs of f32 values), and how it is asked for.
+    """A texture sample: unit, coordinate and further arguments (graphs of f32 values), and the options of the request.
 
     `mode` is sample, gather4 and so on; `lod` is none, bias, replace or gradient; `projective` divides by the last
     coordinate.

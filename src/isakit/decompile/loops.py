@@ -1,8 +1,8 @@
-"""Loops of a program, and what is known of one that was executed on symbols.
+"""Loops of a program, and the results of executing one symbolically.
 
-A loop is what lies between the target of a branch back and that branch. It begins with its first instruction only, and
-ends after its last one: then its registers are variables, and one execution of its instructions on symbols says what
-each becomes in an iteration, and whether there is another one.
+A loop is the code from the target of a backward branch to that branch. If it is entered at its first instruction only
+and left after its last one, its registers are variables, and one symbolic execution of its instructions gives the value
+of each after an iteration, and whether there is another one.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from isakit.sem.value import Value
 
 Key = tuple[str, int]
 MOST_TURNS = 64
-"""Iterations of a loop that are written one after the other, where their number is known."""
+"""Iterations up to which a loop is unrolled, if their number is known."""
 MOST_INSTRUCTIONS = 1024
-"""Instructions of such iterations together."""
+"""Instructions of the unrolled iterations together."""
 _FLOATS = ("ieee_add", "ieee_mul", "ieee_div", "ieee_fma", "ieee_min", "ieee_max", "rsqrt_f32", "log2_f32", "exp2_f32",
            "ieee_round", "int_to_float", "ratio_to_float")  # fmt: skip
 
 
 def loop_ends(jumps: Sequence[tuple[int, int]]) -> dict[int, int]:
-    """Return first and last instruction of every loop; `jumps`: branches with their targets.
+    """Return the first and last instruction of every loop; `jumps`: branches with their targets.
 
-    Raises NotModelled for loops with another beginning or another end.
+    Raises NotModelled for loops with other entries or exits.
     """
     ends: dict[int, int] = {}
     for pc, target in jumps:
@@ -51,11 +51,11 @@ class SymbolicLoop:
     """A loop on symbols.
 
     Attributes:
-        number: tells its variables from those of other loops.
-        entered: whether it begins at all.
+        number: distinguishes its variables from those of other loops.
+        entered: the condition of its first iteration.
         before: values of the registers that change, before it.
-        after: what they become in an iteration.
-        again: whether there is another iteration.
+        after: their values after an iteration.
+        again: the condition of another iteration.
         floats: registers that hold floats.
         inner: loops inside of it.
     """
@@ -70,7 +70,7 @@ class SymbolicLoop:
 
 
 def variable(number: int, key: Key, inside: bool, is_float: bool) -> Symbol:
-    """Make the symbol of a register that a loop changes, for its value in an iteration or after the loop."""
+    """Return the symbol of a register that a loop changes, for its value in an iteration or after the loop."""
     stem = f"{'was' if inside else 'loop'}{number}_{key[0]}{key[1]}"
     return Symbol(stem, None, 1, 0, "f32" if is_float else "u32")
 

@@ -1,4 +1,4 @@
-"""Identifiers of GLSL for the names of a file, which may be words of the language, twice the same, or empty."""
+"""Identifiers of GLSL for the names of a file, which may be keywords, duplicates, or empty."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FUNCTIONS = """
     packUnorm2x16 packUnorm4x8 roundEven texture textureGrad textureLod textureProj textureProjGrad textureProjLod
     trunc uintBitsToFloat unorm16 unorm8 unpackHalf unpackHalf2x16 unpackUnorm2x16 unpackUnorm4x8
 """
-"""Functions that printed expressions call: a variable of such a name would hide one."""
+"""Functions called by printed expressions: a variable with such a name would hide one."""
 _RESERVED = {*_KEYWORDS.split(), *_FUNCTIONS.split(), "color_out"}
 _SHAPES = re.compile(
     r"gl_\w*|GL_\w*|[biud]?vec[2-4]|d?mat[2-4](x[2-4])?|[iu]?image\w+"  # words of the language
@@ -33,11 +33,11 @@ _SHAPES = re.compile(
     r"|v_(position|color\d|fog|texcoord\d|pointsize|clip\d)"  # results
 )
 LONGEST = 200
-"""Characters of an identifier: compilers have limits."""
+"""Longest identifier in characters: compilers have limits."""
 
 
 def identifier(name: str) -> str:
-    """Return the identifier for a name of a file where no other name has taken it."""
+    """Return the identifier for a name of a file, if it is not taken."""
     name = re.sub(r"_+", "_", re.sub(r"\W", "_", name, flags=re.ASCII))[:LONGEST]
     if not name or name[0].isdigit() or name in _RESERVED or _SHAPES.fullmatch(name):
         name = f"u{name}" if name.startswith("_") else f"u_{name}"
@@ -45,14 +45,14 @@ def identifier(name: str) -> str:
 
 
 class Identifiers:
-    """Gives each name of a shader an identifier of its own; `chosen`: names that are wanted in the place of others."""
+    """Assigns each name of a shader a unique identifier; `chosen`: preferred names."""
 
     def __init__(self, chosen: Mapping[str, str] | None = None) -> None:
         self._chosen = chosen or {}
         self._taken: set[str] = set()
 
     def of(self, name: str) -> str:
-        """Return an identifier for a name, another one each time."""
+        """Return an identifier for a name, a new one each time."""
         stem = found = identifier(self._chosen.get(name, name))
         number = 1
         while found in self._taken:

@@ -1,4 +1,4 @@
-"""Paths through a program: on which outcomes of conditions something is reached."""
+"""Paths through a program: the outcomes of conditions under which something is reached."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ Literal = tuple[Value, bool]
 Conjunction = frozenset[Literal]
 Terms = Mapping[Conjunction, tuple[Literal, ...]]
 MOST = 16
-"""Conjunctions of a path up to which conditions are taken apart."""
+"""Conjunctions of a path up to which conditions are split."""
 
 
 class Path:
-    """On which outcomes of conditions an instruction is reached: a disjunction of conjunctions of literals.
+    """The outcomes of conditions under which an instruction is reached: a disjunction of conjunctions of literals.
 
-    `terms`: each conjunction, with its literals in the order in which they came up. Sets of values have the order of
-    their places in memory.
+    `terms`: each conjunction, with its literals in order of occurrence, because sets are ordered by memory addresses.
     """
 
     def __init__(self, terms: Terms) -> None:
         self.terms = terms
 
     def both(self, condition: Value, wanted: bool) -> Path:
-        """Return the part of the path where a condition also is as wanted."""
+        """Return the part of the path on which a condition also has the wanted outcome."""
         if condition.op == "const":
             return self if bool(condition.attr) == wanted else NEVER
         if condition.op == "not":
@@ -43,7 +42,7 @@ class Path:
         return Path(made)
 
     def either(self, other: Path) -> Path:
-        """Return the union of two paths; conditions whose both outcomes are there drop out."""
+        """Return the union of two paths; conditions that occur with both outcomes drop out."""
         terms = dict(self.terms)
         for t, literals in other.terms.items():
             terms.setdefault(t, literals)
@@ -54,7 +53,7 @@ class Path:
         return Path({t: literals for t, literals in terms.items() if not any(u < t for u in terms)})
 
     def decides(self, other: Path) -> bool | None:
-        """Return whether lanes on this path are on another one: always, never, or (None) it depends."""
+        """Return whether invocations on this path are on another one: always, never, or (None) it depends."""
         if all(any(o <= t for o in other.terms) for t in self.terms):
             return True
         if all(any((c, not wanted) in t for c, wanted in o) for t in self.terms for o in other.terms):

@@ -10,7 +10,7 @@ from isakit.decompile.interface import Fetch, Sampler
 from isakit.decompile.terms import Term, every
 
 LONGEST = 100
-"""Characters of an expression from which on a part of it gets a name."""
+"""Length of an expression in characters from which on a part of it gets a name."""
 PRECEDENCE = {"?:": 1, "||": 2, "&&": 3, "|": 4, "^": 5, "&": 6, "==": 7, "!=": 7, "<": 8, ">": 8, "<=": 8, ">=": 8,
               "<<": 9, ">>": 9, "+": 10, "-": 10, "*": 11, "/": 11, "-x": 12, "!": 12, "~": 12}  # fmt: skip
 ATOM = 20
@@ -36,7 +36,7 @@ _BUILT_IN_INPUTS = {
 
 
 class Printer:
-    """Prints terms; what is used several times, or gets long, is named before, in a statement of its own.
+    """Prints terms; a term that is used several times, or gets long, is named in a statement of its own before.
 
     `lines`: the statements so far. `helpers`: functions that they call.
     """
@@ -73,14 +73,14 @@ class Printer:
         return (self._uses[id(t)] > 1 and t.op != "swizzle" and len(text) > 12) or len(text) > LONGEST
 
     def _written_choice(self, t: Term) -> tuple[str, str, str] | None:
-        """Return the condition and the two values, where a statement is better than an operator."""
+        """Return the condition and the two values, if a statement is better than an operator, else None."""
         if t.op != "?:":
             return None
         c, a, b = (self._texts[id(x)][0] for x in t.args)
         return c, a, b
 
     def assign(self, target: str, root: Term) -> None:
-        """Print a statement that gives a term to a variable."""
+        """Print a statement that assigns a term to a variable."""
         text = self.text(root)
         choice = None if id(root) in self._names else self._written_choice(root)
         self.lines += assignment(target, root, text, choice)
@@ -147,7 +147,7 @@ class Printer:
 
 
 def assignment(target: str, t: Term, text: str, choice: tuple[str, str, str] | None, name: str = "") -> list[str]:
-    """Return the statements that give a value to a variable; a choice becomes an `if`."""
+    """Return the statements that assign a value to a variable; a select becomes an `if`."""
     if choice is None or len(text) < LONGEST // 2:
         return [f"{target} = {text};"]
     condition, yes, no = choice

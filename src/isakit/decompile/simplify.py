@@ -1,4 +1,4 @@
-"""Values put in simpler words while a program is executed on symbols: choices, tests, bits of registers."""
+"""Simplifications of values during symbolic execution: selects, tests, bits of registers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def equal(a: Value, b: Value) -> Value:
 
 
 def _narrowed(a: Value, b: Value) -> tuple[str, tuple[Value, Value]] | None:
-    """Return two values that are extended, or numbers: how they are, and the same values before that."""
+    """Return the extension of two values (or constants), and the values before it, None if they differ."""
     for how in ("zext", "sext"):
         inner = next((v.args[0].width for v in (a, b) if v.op == how), None)
         if inner is None:
@@ -49,7 +49,7 @@ def _before(v: Value, how: str, width: int) -> Value | None:
 
 
 def _sign_of_difference(v: Value) -> Value | None:
-    """Return the sign of a difference that has a bit more than its operands: whether the first is smaller."""
+    """Return the sign of a difference that is one bit wider than its operands: whether the first is smaller."""
     narrow = _narrowed(*v.args)
     if narrow is None:
         return None
@@ -58,11 +58,11 @@ def _sign_of_difference(v: Value) -> Value | None:
 
 
 DEEPEST = 8
-"""Operations that `bits` looks through: with two operands each, what is shared would be looked at again and again."""
+"""Depth that `bits` looks through: with two operands each, shared values would be visited again and again."""
 
 
 def bits(v: Value, low: int, width: int, depth: int = 0) -> Value:
-    """Return `width` bits of a value from bit `low` on, looking through concatenations, extensions and selections."""
+    """Return `width` bits of a value from bit `low` on, looking through concatenations, extensions and selects."""
     if low == 0 and width == v.width:
         return v
     if depth > DEEPEST:

@@ -1,9 +1,9 @@
-"""A shader executed once on symbols: registers and results as graphs of what the program is given.
+"""Symbolic execution of a shader: registers and results as graphs of its inputs and uniforms.
 
-Branches become conditions. Going through the words in order, every instruction knows on which path invocations reach
-it; a branch forward takes its condition to the target, and a write keeps the old value on the other paths. A branch
-back is a loop: its iterations are executed one after the other where all invocations make the same known number of
-them, otherwise once, on symbols for the registers it changes (`loops`).
+Branches become conditions. The words are executed in order, each on the path on which invocations reach it; a forward
+branch takes its condition to the target, and a write keeps the old value on the other paths. A backward branch is a
+loop: its iterations are unrolled if all invocations execute the same known number of them; otherwise one is executed on
+symbols for the registers it changes (`loops`).
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from isakit.sem.value import INTEGER_MEANING, Value, binary, const, on, postorde
 from isakit.spec import Status
 
 MOST_PRUNED = 50_000
-"""Values on paths up to which alternatives are looked for that cannot be."""
+"""Values on paths up to which impossible alternatives are searched."""
 
 
 @dataclass
 class ProgramOutcome:
     """The outcome of a program: registers, whether the pixel is discarded, its depth (None if it is not set).
 
-    `path` is the one of invocations that come to the end.
+    `path` is that of invocations that reach the end.
     """
 
     registers: dict[tuple[str, int], Value]
@@ -54,7 +54,7 @@ class ProgramOutcome:
 
 
 class SymbolicExecution:
-    """Runs programs of one shader; equal values are one object. `loops` are those with an expression, in order."""
+    """Executes programs of one shader; equal values are one object. `loops` are those with an expression, in order."""
 
     def __init__(self, interface: Interface, rules: Rules = DEFAULT) -> None:
         self.interface, self.rules = interface, rules
@@ -76,8 +76,8 @@ class SymbolicExecution:
     def run(self, program: Program, registers: dict[tuple[str, int], Value]) -> ProgramOutcome:
         """Execute a program from its first instruction.
 
-        Raises NotModelled for what has no expression (registers chosen at run time, stores, some loops) and for
-        instructions of unknown meaning; MachineFault for words that are not an instruction.
+        Raises NotModelled for constructs without an expression (registers chosen at run time, stores, some loops) and
+        for instructions of unknown meaning; MachineFault for words that are not an instruction.
         """
         self.now = ProgramOutcome(dict(registers))
         self._increments = Increments()
@@ -322,7 +322,7 @@ class SymbolicExecution:
         return self.one(chosen(self.pruned(condition, path), a, b))
 
     def rebuilt(self, v: Value, binding: BoundFields, done: dict[int, Value]) -> Value:
-        """Return a traced graph with the state's values for what it reads."""
+        """Return a traced graph with its inputs replaced by the state's values."""
         for n in postorder(v, done):
             args = tuple(done[id(a)] for a in n.args)
             if n.op == "param":
@@ -389,7 +389,7 @@ class SymbolicExecution:
 
 
 def _width(key: Key) -> int:
-    """Return bits of a register."""
+    """Return the width of a register in bits."""
     return 1 if key[0] == "p" else 32
 
 

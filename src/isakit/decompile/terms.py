@@ -1,4 +1,4 @@
-"""Typed terms: what the printer sees. Equal terms are one object, so that shared ones can be named."""
+"""Typed terms, the input of the printer. Equal terms are one object, so that shared ones can be named."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Terms:
         self._made: dict[object, Term] = {}
 
     def make(self, op: str, type: Type, *args: Term, attr: object = None, size: int = 1) -> Term:
-        """Make a term, or return the one that was made before."""
+        """Return a term, the same object for equal ones."""
         key = op, type, tuple(map(id, args)), repr(attr) if isinstance(attr, float) else attr, size
         if key not in self._made:
             self._made[key] = Term(op, type, args, attr, size)
         return self._made[key]
 
     def number(self, value: float | int | bool, type: Type) -> Term:
-        """Make a constant."""
+        """Return a constant."""
         return self.make("number", type, attr=value)
 
 

@@ -1,4 +1,4 @@
-"""From graphs of bits to typed terms: which bits are floats is told by the operations that made them and use them."""
+"""From graphs of bits to typed terms: which bits are floats follows from the operations that produce and use them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _MASKED = ("add", "sub", "mul")
 
 
 class Typing:
-    """Reads values as floats, unsigned integers or conditions. Raises NotModelled for what has no such reading.
+    """Reads values as floats, unsigned integers or conditions. Raises NotModelled for other values.
 
-    `exact` keeps what only matters for the sign of a zero.
+    `exact` keeps operations that only affect the sign of a zero.
     """
 
     def __init__(self, terms: Terms, exact: bool) -> None:
@@ -140,7 +140,7 @@ class Typing:
         return term if term.op == "f16" else self.terms.make("f16", "float", term)
 
     def _ratio(self, v: Value, statics: Statics) -> Term:
-        """Read an integer as a fraction; a texel's component is one already, and a result's is rounded to one."""
+        """Return an integer as a fraction; a texel's component is one already, and a result's is rounded to one."""
         signed_source, maximum, low = statics["source"][0] == "s", statics["maximum"], statics["low"]
         if v.op == "symbol" and isinstance(v.attr, Texel | TargetColor) and maximum == mask(v.width):
             return self._symbol(v)
@@ -186,7 +186,7 @@ class Typing:
         return self.terms.make("?:", a.type, condition, a, b)
 
     def result(self, components: list[Value], ty: str, scale: int | None) -> list[Term]:
-        """Return the components of a result, as the floats they stand for."""
+        """Return the components of a result as floats."""
         if ty in ("f32", "f16"):
             return [self.float(v) for v in components]
         if scale is not None and ty[0] == "u":
@@ -223,7 +223,7 @@ class Typing:
         return term if _width(term) <= width else self._masked(term, self._constant(mask(width)))
 
     def _masked(self, a: Term, b: Term) -> Term:
-        """Return `a & b`; of two masks what they have in common."""
+        """Return `a & b`; two masks are combined."""
         if b.op == "number" and a.op == "&" and a.args[1].op == "number":
             a, b = a.args[0], self._constant(int(a.args[1].attr) & int(b.attr))
         return self.terms.make("&", "uint", a, b)
@@ -424,7 +424,7 @@ def _is_number(t: Term, value: float) -> bool:
 
 
 def _width(t: Term) -> int:
-    """Return how many bits an unsigned number has at most."""
+    """Return an upper bound of the width of an unsigned number in bits."""
     if t.op == "number":
         return int(t.attr).bit_length()
     if t.op == "&":

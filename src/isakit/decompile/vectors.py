@@ -1,8 +1,8 @@
 """Terms of components folded to terms of vectors.
 
-Components that are computed alike become one operation on vectors. Where a component of such a vector is needed alone,
-it is taken from the vector instead of being written again; components of a vector have the same height above the
-symbols, so none depends on another.
+Components computed by the same operation become one operation on vectors. If a component of such a vector is needed
+alone, it is taken from the vector instead of being computed again; components of a vector have the same height above
+the symbols, so none depends on another.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from isakit.sem.value import postorder
 
 LETTERS = "xyzw"
 COMMUTATIVE = {"+", "*", "fma", "min", "max"}
-"""Operations whose first two operands may change places."""
+"""Operations whose first two operands may be exchanged."""
 _SCALAR = {"<", "<=", ">", ">=", "==", "!=", "!", "&&", "||", "vector", "splat", "dot"}
 """Operations without a form for vectors."""
 Group = tuple[Term, ...]
@@ -32,7 +32,7 @@ class Folding:
         self._learning = False
 
     def learn(self, results: Sequence[Sequence[Term]]) -> None:
-        """Find out which components are computed together."""
+        """Determine which components are computed together."""
         self._learning = True
         for components in results:
             self.fold(components)
@@ -47,7 +47,7 @@ class Folding:
 
     # --- folding -----------------------------------------------------------------------------------------------------
     def fold(self, parts: Sequence[Term]) -> Term:
-        """Return the vector of some components (a scalar for one)."""
+        """Return the vector of components (a scalar for one)."""
         key = tuple(map(id, parts))
         if key not in self._folded:
             self._folded[key] = self._fold(tuple(parts))
@@ -77,7 +77,7 @@ class Folding:
         return home or self._dot(t) or self.terms.make(t.op, t.type, *(self.fold([a]) for a in t.args), attr=t.attr)
 
     def _common_home(self, parts: Group) -> Term | None:
-        """Return the vector that all of the components are computed in, swizzled."""
+        """Return the vector in which all of the components are computed, swizzled, None if there is none."""
         homes = [self._home.get(id(p)) for p in parts]
         if self._learning or homes[0] is None or any(h is None or h[0] is not homes[0][0] for h in homes):
             return None
@@ -102,7 +102,7 @@ class Folding:
         return self.terms.make("swizzle", vector.type, vector, attr="".join(LETTERS[k] for k in at), size=len(at))
 
     def _leaves(self, parts: Group) -> Term | None:
-        """Return components of one symbol or one sample, or numbers."""
+        """Return components of one symbol or one sample, or numbers, None for others."""
         first = parts[0]
         if any(p.op != first.op or p.type != first.type for p in parts):
             return None
@@ -130,7 +130,7 @@ class Folding:
         return None
 
     def _alike(self, parts: Group) -> Term | None:
-        """Return one operation on vectors, where all components are made by the same one."""
+        """Return one operation on vectors, if all components are results of that operation, else None."""
         first = parts[0]
         for p in parts:
             same = p.op == first.op and p.type == first.type and len(p.args) == len(first.args) and p.attr == first.attr
@@ -149,9 +149,9 @@ class Folding:
         return self.terms.make(first.op, first.type, *args, attr=first.attr, size=len(parts))
 
     def _staggered(self, parts: Group) -> Term | None:
-        """Return a vector of which some components are results of what the others are, in pieces.
+        """Return a vector some of whose components are operations on values like the others, in pieces.
 
-        What is common to all of them is one operation: `vec4(a * b.xyz, b.w)` with b computed at once.
+        The common part is one operation: `vec4(a * b.xyz, b.w)` with b computed at once.
         """
         low = min(parts, key=self.height)
         if not low.args or low.op in _SCALAR or all(self.height(p) == self.height(low) for p in parts):
@@ -166,14 +166,14 @@ class Folding:
         return self._pieces(parts)
 
     def _within(self, t: Term, model: Term, depth: int = 2) -> Term | None:
-        """Return the one operand, near the top of a term, that is made like another term."""
+        """Return the one operand, near the top of a term, that has the form of another term, None if there is none."""
         found = [a for a in t.args if self._made_alike(a, model)]
         if not found and depth:
             found = [b for a in t.args if (b := self._within(a, model, depth - 1)) is not None]
         return found[0] if len(found) == 1 else None
 
     def _made_alike(self, a: Term, b: Term, depth: int = 3) -> bool:
-        """Return whether two terms differ near their top in nothing but the components that they read."""
+        """Return whether two terms differ near their top only in the components that they read."""
         if not depth or (a.op, a.type, len(a.args)) != (b.op, b.type, len(b.args)):
             return not depth
         if a.op == "symbol":
@@ -184,7 +184,7 @@ class Folding:
         return a.attr == b.attr and all(self._made_alike(x, y, depth - 1) for x, y in pairs)
 
     def _ordered(self, model: Term, t: Term) -> tuple[Term, ...]:
-        """Return operands in the order in which they are most like those of another component."""
+        """Return operands in the order that is most similar to those of another component."""
         if t.op not in COMMUTATIVE:
             return t.args
         a, b, *rest = t.args
@@ -193,7 +193,7 @@ class Folding:
         return (b, a, *rest) if swapped > straight else t.args
 
     def _pieces(self, parts: Group) -> Term:
-        """Put a vector together from the longest runs that fold."""
+        """Return a vector composed of the longest runs that fold."""
         pieces: list[Term] = []
         k = 0
         while k < len(parts):
@@ -244,13 +244,13 @@ class Folding:
 
     @staticmethod
     def _beside(model: Term, summand: Term, one: Term) -> tuple[Term, Term]:
-        """Return a summand and 1 in the order in which the summand is on the side of what is most like it."""
+        """Return a summand and 1, ordered so that the summand is on the side of the most similar operand."""
         x, y = model.args
         return (summand, one) if _likeness(x, summand) >= _likeness(y, summand) else (one, summand)
 
 
 def _plain(side: Term) -> bool:
-    """Return whether a vector is read as it is, or with one number behind its components."""
+    """Return whether a vector is read unchanged, or with one number after its components."""
     if side.op not in ("vector", "splat"):
         return True
     numbers = [a.op == "number" for a in side.args]
@@ -258,7 +258,7 @@ def _plain(side: Term) -> bool:
 
 
 def _likeness(a: Term, b: Term) -> int:
-    """Return how much two operands look like components of one vector."""
+    """Return how similar two operands are to components of one vector."""
     if a.op != b.op or a.type != b.type:
         return 0
     if a.op == "symbol":

@@ -1,4 +1,4 @@
-"""C functions for the nodes of texts: those that are the same are written once."""
+"""C functions for the nodes of texts; identical ones are written once."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _HEADS = {
 
 
 class CFunctions:
-    """Functions and tables of C whose names begin with `name`; `out` has their lines."""
+    """C functions and tables whose names begin with `name`; `out` has their lines."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -168,14 +168,14 @@ class CFunctions:
         return [*lines, f"return {kinds[node.form]};"]
 
     def _placed(self, node: NumberText) -> list[str]:
-        """Return statements that put the number into `v`, the address added where it is relative."""
+        """Return statements that put the number into `v`, with the address added if it is relative."""
         lines = [f"int64_t v = {self._value(node)}{' + (int64_t)a' if node.relative else ''};"]
         if node.relative and node.modulus:
             lines.append(f"v %= {node.modulus}; if (v < 0) v += {node.modulus};")
         return lines
 
     def value(self, node: Node) -> str:
-        """Return the name of the function that gives a signed number."""
+        """Return the name of the function that returns a signed number."""
         return self._function("value", node, self._signed)
 
     def _signed(self, node: Node) -> list[str]:
@@ -186,7 +186,7 @@ class CFunctions:
         return [f"return (int64_t){self.flag(node)};"]
 
     def number(self, node: Node) -> str:
-        """Return the name of the function that gives an unsigned number or a flag."""
+        """Return the name of the function that returns an unsigned number or a flag."""
         return self._function("bits", node, self._bits)
 
     def _cases(self, node: Select) -> list[tuple[str, Node]]:
@@ -247,6 +247,6 @@ def holds_text(b: Bits) -> str:
 
 
 def test_text(when: Bits, unless: tuple[Bits, ...]) -> str:
-    """Return the expression in `w` that tests some bits, and that others are not all there."""
+    """Return the expression in `w` that tests that all bits of `when`, and not all of `unless`, are set."""
     tests = ([holds_text(when)] if when.mask else []) + [f"!({holds_text(u)})" for u in unless]
     return " && ".join(tests) or "1"

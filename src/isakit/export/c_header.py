@@ -1,8 +1,8 @@
 """A disassembler in one C header: tables and functions generated from the records, no library needed.
 
 `#define ISAKIT_IMPLEMENTATION` in one source file before including it. The text is that of `isakit dis`, character by
-character; operands, registers read and written, groups and errors are those of `Instruction`. With `ISAKIT_TEXT_ONLY`
-the functions that tell more than texts are left out.
+character; operands, registers read and written, groups and errors are those of `Instruction`. With `ISAKIT_TEXT_ONLY`,
+only the functions for texts are included.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from isakit.spec.parts import ILLEGAL
 from isakit.spec.record import Form, InstructionKind
 
 VERSION = 2
-"""Of the interface of the generated header."""
+"""Version of the interface of the generated header."""
 _KEY_BITS = 12
 
 
 def c_header(decoder: Decoder) -> str:
     """Return the header for one view.
 
-    Raises CannotExport where an operand cannot be told without the library.
+    Raises CannotExport if an operand cannot be decoded without the library.
     """
     return _Writer(decoder).header()
 
@@ -89,7 +89,7 @@ class _Writer(CFunctions):
         return name
 
     def _jumps(self, told: FormDetails) -> str:
-        """Return the name of the function that gives whether an operand is a code address, 0 where none can be."""
+        """Return the name of the function that returns whether an operand is a code address, 0 if none can be."""
         number = KINDS.index(CodeAddress)
         tests = [self.number(o.kind) for o in told.operands if _may_be(o.kind, number)]
         if not tests:
@@ -98,7 +98,7 @@ class _Writer(CFunctions):
         return self.function("jumps", "uint64_t {}(uint64_t w)", lines)
 
     def _target(self, operand: OperandModel) -> str:
-        """Return the name of the function that gives whether an operand is a code address, and which."""
+        """Return the name of the function that returns whether an operand is a code address, and which."""
         number, kind, value = KINDS.index(CodeAddress), self.number(operand.kind), self.value(operand.value)
         lines = (f"if ({kind}(w) != {number}) return 0;", f"*to = {value}(w, a);", "return 1;")
         return self.function("target", "int {}(uint64_t w, uint64_t a, int64_t *to)", lines)
@@ -203,7 +203,7 @@ class _Writer(CFunctions):
         ])  # fmt: skip
 
     def _lacking(self, lacking: list[tuple[Form, int]]) -> list[str]:
-        """Return the function that gives the error of a word that no form has: some name forms of other contexts."""
+        """Return the function that returns the error of a word without a form: some name forms of other contexts."""
         default = self.details.error_number(ILLEGAL)
         rows: list[str] = []
         if any(error != default for _, error in lacking):
@@ -214,7 +214,7 @@ class _Writer(CFunctions):
         ]  # fmt: skip
 
     def _room(self) -> tuple[int, int, int]:
-        """Return the most registers of an instruction, the longest name of one, the longest text of an operand."""
+        """Return the most registers of an instruction, the longest name of one, and the longest text of an operand."""
         size = _Sizes()
         most = max(size.words(n) for t in self.told for n in (t.reads, t.writes))
         register = max((len(w) for t in self.told for n in (t.reads, t.writes) for w in _words(n)), default=0)
@@ -222,7 +222,7 @@ class _Writer(CFunctions):
         return max(1, most), register + 1, max(texts, default=0) + self._widest() + 8
 
     def _lengths(self, sizes: list[int]) -> list[str]:
-        """Return statements that put the number of units into `n`: it depends on the lowest bits of the first unit."""
+        """Return statements that set `n` to the number of units, which depends on the lowest bits of the first unit."""
         length = self.decoder.isa.length
         if sizes == [1]:
             return []
@@ -271,7 +271,7 @@ class _Writer(CFunctions):
         ]  # fmt: skip
 
     def _key_mask(self, fixed: list[Bits]) -> int:
-        """Return the bits that most forms fix."""
+        """Return the mask of the bits that most forms fix."""
         counts = {b: sum(f.mask >> b & 1 for f in fixed) for b in range(64)}
         chosen = sorted((b for b in counts if counts[b]), key=lambda b: -counts[b])[:_KEY_BITS]
         return sum(1 << b for b in chosen)
@@ -281,7 +281,7 @@ class _Writer(CFunctions):
         return max(strings, default=0) + 1
 
     def _longest(self) -> int:
-        """Return more than any text takes: every piece at its longest."""
+        """Return an upper bound of the length of a text: every piece at its longest."""
         size = _Sizes()
         longest = max(sum(size.of(i) + 1 for i in f.items) for f in self.model.forms)
         return longest + 5 + 22 + self._widest() + 8
@@ -349,7 +349,7 @@ def _may_be(kind: Node, number: int) -> bool:
 
 
 def _capital(name: str) -> str:
-    """Return the name of a kind of operand as C has it: `CodeAddress` as `CODE_ADDRESS`."""
+    """Return the name of a kind of operand in C: `CodeAddress` as `CODE_ADDRESS`."""
     if name == Operand.__name__:
         return "NONE"
     return "".join(f"_{c}" if c.isupper() and k else c.upper() for k, c in enumerate(name))

@@ -34,7 +34,10 @@ def both(a: Iterable[Bits], b: Iterable[Bits]) -> Cubes:
 
 
 def of_values(mask: int, wanted: Iterable[int]) -> Cubes:
-    """Return the words whose bits of `mask`, lowest first, make a wanted number; neighbours become patterns."""
+    """Return the words whose bits of `mask`, lowest first, form one of the numbers.
+
+    Neighbours are merged into patterns.
+    """
     field = field_of(mask)
     cubes = {(mask, field.put(v)) for v in wanted}
     for low, n in runs(mask):
@@ -48,7 +51,7 @@ def of_values(mask: int, wanted: Iterable[int]) -> Cubes:
 
 
 def within(field: Field, low: int, high: int) -> Cubes:
-    """Return the words in which the unsigned number of a field lies from `low` to `high`."""
+    """Return the words in which the unsigned number of a field is from `low` to `high`."""
     out: Cubes = []
     while low <= high:
         size = (low & -low).bit_length() - 1 if low else field.width
@@ -85,7 +88,7 @@ def first_matching(cases: Iterable[tuple[Bits, Bits | None]]) -> Iterator[Cubes]
 
 
 def others(cubes: Iterable[Bits]) -> Cubes:
-    """Return all words that are not of `cubes`."""
+    """Return all words that are not in `cubes`."""
     out = EVERYTHING
     for c in cubes:
         out = without(out, c)

@@ -1,6 +1,6 @@
-"""The facts that a disassembler tells of an instruction besides its text: operands, registers read and written, errors.
+"""The details of an instruction besides its text: operands, registers read and written, errors.
 
-All of it as the nodes that `texts` makes texts of, so that an export writes both in one way.
+They are nodes like those of `texts`, so that an export writes both in the same way.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ from isakit.spec.record import Form
 KINDS: tuple[type[Operand], ...] = (
     Operand, Register, Immediate, Memory, CodeAddress, Condition, Flag, Compound, SpecialRegister,
 )  # fmt: skip
-"""Kinds of operands by their number; number 0 is of places that hold no operand."""
+"""Kinds of operands by their number; number 0 is an empty slot."""
 READ, WRITTEN = 0, 1
 BETWEEN = " "
-"""Stands between the names of registers in one text."""
+"""Separator between the names of registers in one text."""
 _EMPTY = FixedText("")
 
 
@@ -57,7 +57,7 @@ class OperandModel:
 
     Attributes:
         name: its name in the record.
-        text: what it prints; nothing where it is left out.
+        text: its printed text, empty if it is left out.
         kind: its number in `KINDS`.
         value: the number of an immediate, the target of a branch, the number of a register, the offset of an access.
     """
@@ -155,7 +155,7 @@ class Details:
         return found
 
     def _structure(self, part: Part, make: Callable[[Part], Node], otherwise: Node) -> Node | None:
-        """Return the node of a part that other bits choose, None for one that is not chosen."""
+        """Return the node of a part that other bits select, None for one that is not selected."""
         if isinstance(part, Choice):
             return self.model.select(part, make, otherwise)
         if isinstance(part, Dependent):
@@ -245,7 +245,7 @@ class Details:
         return self._accessed(part, output, which)
 
     def _plain_hints(self, part: Template, *names: str) -> None:
-        """Raise CannotExport where attributes of the operand are told by something else than its holes and facts."""
+        """Raise CannotExport if attributes of the operand depend on more than its holes and facts."""
         hints = part.hints(0) if callable(part.hints) else part.hints
         if told := [n for n in names if n in hints]:
             raise CannotExport(f"hints of {part.spelling!r} tell {', '.join(told)}")
@@ -340,7 +340,7 @@ _NUMBER_IN: dict[type[Operand], str] = {Immediate: "value", CodeAddress: "addres
 
 
 def number_in(operand: Operand | None) -> int:
-    """Return the number of an operand as exports tell it; 0 for operands without one."""
+    """Return the number of an operand in exports; 0 for operands without one."""
     if isinstance(operand, Register):
         return operand.index
     name = _NUMBER_IN.get(type(operand)) if operand is not None else None

@@ -1,6 +1,6 @@
 """An instruction set as JSON: everything the records say, for programs in other languages.
 
-The schema is in `docs/reference/export.md` and `SCHEMA`; `FORMAT` changes when something in it changes its meaning.
+The schema is in `docs/reference/export.md` and `SCHEMA`; `FORMAT` changes when the meaning of a key changes.
 """
 
 from __future__ import annotations

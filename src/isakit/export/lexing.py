@@ -111,7 +111,7 @@ _TOKENS = {
 
 
 def pygments_source(isa: Isa) -> str:
-    """Return a Python module with a Pygments lexer that needs nothing but Pygments."""
+    """Return a Python module with a Pygments lexer that needs only Pygments."""
     name = f"{isa.name.capitalize()}Lexer"
     lines = [f"            ({match!r}, {_TOKENS[kind]})," for kind, match in rules(isa)]
     return "\n".join([

@@ -1,4 +1,4 @@
-"""Listings written by compiled code: the exported disassembler of a view, and the C that makes lines of what it says.
+"""Listings written by compiled code: the exported disassembler of a view, and C code that formats lines.
 
 The lines are those of `asm.printer`, character by character. A wheel carries the libraries of the usual views where a C
 compiler was there when it was made; elsewhere a listing is long before one is compiled for it.
@@ -21,19 +21,19 @@ from isakit.instruction_sets import isa
 from isakit.registry import VARIANTS
 
 SHORTEST = 2_000
-"""Units of code from which on a library that is there is used."""
+"""Units of code from which on an existing library is used."""
 BUILT_FROM = 500_000
 """Units of code from which on a library is compiled, which takes as long as half a million lines without it."""
 _ROOM = 1 << 20
-"""Bytes of lines that are taken over at once."""
+"""Bytes of lines that are copied at once."""
 _HIGHEST = 1 << 56
-"""Addresses from which on C's numbers would not do."""
+"""Addresses from which on C's integers would overflow."""
 _HERE = Path(__file__).parent
 _PACKAGE = _HERE.parent
 
 
 class PlainLines(str):
-    """Lines that compiled code has written: they have no control characters but line ends."""
+    """Lines written by compiled code, which have no control characters but line ends."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ def library_of(decoder: Decoder) -> CLibrary:
 
 
 def _view(decoder: Decoder) -> str:
-    """Return what `listing.c` includes."""
+    """Return the C code that `listing.c` includes."""
     from isakit.export.c_header import c_header, c_prefix
 
     name, view = c_prefix(decoder), decoder.view
@@ -70,13 +70,13 @@ def _view(decoder: Decoder) -> str:
 
 @cache
 def _is_built(decoder: Decoder) -> bool:
-    """Return whether a library need not be compiled, as of the first time it is asked: looking reads every source."""
+    """Return whether a library is built already, cached: checking reads every source."""
     return library_of(decoder).is_built
 
 
 @cache
 def _loaded(decoder: Decoder) -> ctypes.CDLL | None:
-    """Return the library of a view in this process; None where it cannot be had."""
+    """Return the library of a view in this process; None if it is not available."""
     try:
         library = ctypes.CDLL(str(library_of(decoder).path()))
     except (OSError, HostError):
@@ -93,7 +93,7 @@ def _loaded(decoder: Decoder) -> ctypes.CDLL | None:
 
 
 def _library(program: Program) -> ctypes.CDLL | None:
-    """Return the library for a program; None where it would not help or is not there."""
+    """Return the library for a program; None if it would not help or is not available."""
     decoder, units = program.decoder, program.unit_count
     variant = decoder.view.variant
     if units < SHORTEST or variant.unit_bits > 64 or program.address % variant.unit_bytes:

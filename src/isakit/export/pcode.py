@@ -1,7 +1,7 @@
 """P-code of instructions: the traced graphs as statements of SLEIGH.
 
-Values of w bits stand in varnodes of w/8 bytes, rounded up, with zeros above. What p-code has no operation for becomes
-a user-defined operation (CALLOTHER) by name: exact floating point, tables, what only the machine knows.
+Values of w bits stand in varnodes of w/8 bytes, rounded up, with zeros above. Operations that p-code lacks become
+user-defined operations (CALLOTHER) by name: exact floating point, tables, machine values.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from isakit.spec.fields import Field
 from isakit.spec.isa import RegisterFile
 
 SCRATCH = "scratch"
-"""Prefix of the registers that carry a value to the table of a destination."""
+"""Prefix of the registers that pass a value to the table of a destination."""
 _INLINE = 40
-"""Nodes of a named operation up to which its definition is written out."""
+"""Size of a named operation, in nodes, up to which its definition is inlined."""
 _INDEX_BITS = 8
 _LOCAL = re.compile(r"local (\w+):\d+ = ")
 _WORD = re.compile(r"\w+")
@@ -36,7 +36,7 @@ _RESERVED = frozenset(
 
 
 class NoPcode(IsakitError):
-    """A graph that p-code has no statements for."""
+    """P-code has no statements for a graph."""
 
 
 @dataclass(frozen=True)
@@ -53,25 +53,25 @@ class PcodeReferences:
     registers: dict[str, dict[tuple[int, int, tuple[str, ...]], str]]
 
     def operation(self, name: str, node: Value | None = None) -> str:
-        """Return the name of a user-defined operation that stands for a node, or for an effect."""
+        """Return the name of a user-defined operation for a node, or for an effect."""
         clean = re.sub(r"\W+", "_", name).strip("_")
         clean = f"{clean}_" if clean in _RESERVED else clean
         self.operations.setdefault(clean, node)
         return clean
 
     def scratch_of(self, size: int) -> str:
-        """Return the scratch register of so many bytes."""
+        """Return the scratch register of `size` bytes."""
         self.scratch[size] = None
         return f"{SCRATCH}{size}"
 
 
 def size_of(width: int) -> int:
-    """Return bytes of a varnode for so many bits."""
+    """Return the size in bytes of a varnode for `width` bits."""
     return -(-width // 8)
 
 
 def canonical(effects: Sequence[Effect], results: Sequence[Value] = ()) -> tuple[Hashable, ...]:
-    """Return a key that is equal for graphs that compute the same."""
+    """Return a key that is equal for graphs with the same computation."""
     numbers: dict[int, int] = {}
     rows: list[tuple[object, ...]] = []
 
@@ -175,7 +175,7 @@ class PcodeStatements:
         raise NoPcode(f"p-code has no {v.op}")
 
     def _cut(self, name: str, width: int) -> str:
-        """Clear the high bits of a temporary that may be set."""
+        """Clear the high bits of a temporary, if they may be set."""
         if width % 8 == 0:
             return name
         if width > 64:
@@ -300,7 +300,7 @@ class PcodeStatements:
     # --- places -----------------------------------------------------------------------------------------------------
 
     def register(self, file: str, index: Value) -> str:
-        """Return a register by a number that the word decides: a name, or a field with registers attached."""
+        """Return a register by a number that the word determines: a name, or a field with registers attached."""
         known = self.machine.files.get(file)
         if known is None:
             raise NoPcode(f"registers {file}")
@@ -329,7 +329,7 @@ class PcodeStatements:
 
         `operand` gives the statements that write a value to an operand of the instruction.
 
-        Raises NoPcode, and then `lines` are of no use.
+        After NoPcode, `lines` are invalid.
         """
         late: list[tuple[str | None, Callable[[], Sequence[str]]]] = []
         for e in effects:

@@ -1,4 +1,4 @@
-"""Plug-ins for disassemblers of others, around the exported disassembler in C: a folder of files each."""
+"""Plug-ins for other disassemblers, around the exported disassembler in C: a folder of files each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _view(decoder: Decoder) -> str:
 
 
 def _registers(decoder: Decoder) -> list[tuple[str, int]]:
-    """Return the names of registers and their bytes."""
+    """Return the names of registers and their sizes in bytes."""
     out: list[tuple[str, int]] = []
     for f in decoder.isa.registers.values():
         names = [(f.text or f"{f.name}{{n}}").format(n=n) for n in range(f.count)]

@@ -1,6 +1,6 @@
 """Pygments lexers as the wheel's entry points name them: TeslaLexer, VucLexer, UsseLexer.
 
-A class is made when it is asked for: Pygments looks at the names of all plugins at once.
+A class is created on access: Pygments reads the names of all plugins at once.
 """
 
 from __future__ import annotations

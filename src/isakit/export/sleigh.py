@@ -1,7 +1,7 @@
 """A processor for Ghidra: SLEIGH specification and the files that let Ghidra load it, generated from the records.
 
 `sleigh` gives the files of `data/languages` of a Ghidra module; the compiler of Ghidra, or the one in the package
-`pypcode`, makes a `.sla` of the `.slaspec`.
+`pypcode`, compiles the `.slaspec` to a `.sla`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from isakit.spec.parts import Part, Relative, Template, bound_value, error_of, p
 from isakit.spec.record import Form
 
 VERSION = "1.0"
-"""Of the language in Ghidra: programs analysed with another main number are translated anew."""
+"""Version of the language in Ghidra: programs analysed with another major version are disassembled again."""
 _CONTEXT = {ODD_LOW: (0, 32), ODD_HIGH: (32, 32), VALUE: (64, 24), MISPLACED: (88, 4)}
 _CONTEXT_DIGIT = 96
 _FLOWING = ("branch", "call", "return")
 _GO, _TAKEN = "going", "taken"
-"""Registers that say, after a delay slot, whether the branch and the one beside an instruction are taken."""
+"""Registers that record, after a delay slot, whether the branch and the one beside an instruction are taken."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class Language:
 def sleigh(decoder: Decoder) -> Language:
     """Return the module for one view.
 
-    Raises CannotExport where an operand cannot be told without the library, IsakitError where Ghidra has no room for
-    instructions.
+    Raises CannotExport if an operand cannot be decoded without the library, IsakitError if instructions exceed Ghidra's
+    limits.
     """
     writer = _Writer(decoder)
     return Language(writer.files(), writer.machine.operations)
@@ -196,7 +196,10 @@ class _Writer:
         return self._conditions[id(part)]
 
     def _tails(self, form: Form) -> str:
-        """Return the table of an instruction's tail, which ends its lanes or joins others; empty if there is none."""
+        """Return the table of an instruction's tail, which ends its lanes or makes them reconverge.
+
+        Empty if there is none.
+        """
         part = form.parts.get("tail") if "tail" in form.control else None
         if part is None:
             return ""

@@ -1,7 +1,7 @@
-"""P-code of instructions: for every form a table of constructors, one for each thing that a word of it may do.
+"""P-code of instructions: for every form a table of constructors, one for each distinct behaviour of its words.
 
-Bits that select what an instruction does are many, but most of them select where one operand stands. So a form is
-traced with stand-ins for its operands; what an operand reads or writes becomes a table of its own.
+Many bits select the behaviour of an instruction, but most of them only select the location of an operand. So a form is
+traced with placeholders for its operands; reading or writing an operand becomes a table of its own.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from isakit.spec.parts import Part, bound_value, static_bits
 from isakit.spec.record import Form
 
 MOST_BITS = 10
-"""Bits that select what an instruction does, or where an operand stands, up to which all cases are written."""
+"""Bits that select the behaviour of an instruction, or the location of an operand, up to which all cases are
+written."""
 _SPLIT_BITS = 3
 _UNBOUND = (IsakitError, LookupError, ValueError, TypeError, AttributeError, AssertionError, StopIteration)
 """Exceptions of binding an operand to bits that are not an instruction."""
@@ -33,7 +34,7 @@ _FLOW = {"branch": "goto", "bra": "goto", "call": "call", "return": "return", "r
 
 @dataclass(frozen=True)
 class _Class:
-    """Words in which an operand can be exchanged without a change of what is done with it.
+    """Words in which an operand can be exchanged without changing how it is used.
 
     `kind`: `operand` with the width that it reads, or another object by its representation; `words`: the static bits.
     """
@@ -47,14 +48,14 @@ _Case = tuple[list[int], Mapping[str, _Class], Trace, frozenset[str]]
 
 
 class _NotExpressible(Exception):
-    """Semantics used more of operands than that they can be read and written."""
+    """Semantics use operands in other ways than reading and writing them."""
 
     def __init__(self, names: set[str]) -> None:
         self.names = names
 
 
 class _RecordingOperand:
-    """An operand that leaves a mark where it is read or written."""
+    """An operand that records where it is read or written."""
 
     def __init__(self, name: str, actual: Any, touched: dict[tuple[str, str], Any]) -> None:
         self._name, self._actual, self._touched = name, actual, touched
@@ -85,7 +86,7 @@ class _RecordingOperand:
 
 
 class Meanings:
-    """The tables of what the instructions of one size do."""
+    """The tables with the behaviour of the instructions of one size."""
 
     def __init__(self, tables: Tables, machine: PcodeReferences, delay_slots: int) -> None:
         self.tables, self.machine, self.delay_slots = tables, machine, delay_slots
@@ -285,7 +286,7 @@ class Meanings:
         self, key: tuple[Hashable, ...], part: Part, c: _Class, access: Callable[[Any], Value | None],
         body: Callable[[PcodeStatements, Value | None], str], names: dict[str, str] | None = None,
     ) -> str:  # fmt: skip
-        """Return the name of the table of all that an access to an operand may do, by the words that do it."""
+        """Return the name of the table of all accesses to an operand, selected by the words that make them."""
         if key not in self._operands:
             self._keep.append(part)
             cases: dict[Hashable, tuple[list[int], Trace, Value | None]] = {}
@@ -306,7 +307,7 @@ class Meanings:
 
 
 class Actions:
-    """Numbers that the word decides, as expressions of a disassembly action; `fields` are those it needs."""
+    """Numbers that the word determines, as expressions of a disassembly action; `fields` are those they need."""
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables

@@ -1,4 +1,4 @@
-"""Constructors and tables of SLEIGH: fields, patterns, display sections, and what their compiler wants of them."""
+"""Constructors and tables of SLEIGH: fields, patterns, display sections, and the requirements of their compiler."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def display(atoms: Iterable[Atom]) -> str:
 
 
 def _merged(atoms: Iterable[Atom]) -> list[Atom]:
-    """Join literals that stand side by side."""
+    """Join adjacent literals."""
     out: list[Atom] = []
     for a in atoms:
         if isinstance(a, str) and out and isinstance(out[-1], str):
@@ -77,7 +77,7 @@ class Constructors:
         return SleighOperand(self.attached[key])
 
     def pattern(self, cubes: Cubes) -> str:
-        """Return the text of a pattern; the empty text for all words."""
+        """Return the text of a pattern; "" for all words."""
         if any(not c.mask for c in cubes):
             return ""
         alternatives: list[str] = []
