@@ -23,6 +23,7 @@ from isakit.cli.common import (
 )
 from isakit.cli.shapes import Parameter, SourceError, parameters, source_errors
 from isakit.errors import AsmError, IsakitError
+from isakit.instruction_sets import isa_of_text
 from isakit.results import Output, record
 
 if TYPE_CHECKING:
@@ -102,7 +103,6 @@ def command(
     """
     from isakit.asm import declared
     from isakit.formats import load_image
-    from isakit.instruction_sets import isa_of_text
     from isakit.programs import completed, module_of, split_text, write
 
     if like is not None and kind is not None:

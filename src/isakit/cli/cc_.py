@@ -165,14 +165,14 @@ def command(
         compile_file(file, output, emit, as_json, language=language, stage=stage, target=target, defines=macros,
                      connected=varyings, folders=includes, cost=cost, entry=entry, lines=lines)  # fmt: skip
         return
-    if lines:
-        raise click.UsageError("-g is for shaders: a cubin has the lines in it")
-    if entry:
-        raise click.UsageError("--entry is for shaders; -k chooses a kernel")
-    if cost:
-        raise click.UsageError("--cost is for shaders; `isakit profile` counts what a kernel does")
-    if emit in ("gxp", "c"):
-        raise click.UsageError(f"a kernel is not written as {emit}")
+    of_shaders = {
+        "-g is for shaders: a cubin has the lines in it": lines,
+        "--entry is for shaders; -k chooses a kernel": entry,
+        "--cost is for shaders; `isakit profile` counts what a kernel does": cost,
+        f"a kernel is not written as {emit}": emit in ("gxp", "c"),
+    }
+    if (why := next((text for text, given in of_shaders.items() if given), None)) is not None:
+        raise click.UsageError(why)
     if emit is None:
         emit = "elf" if output.endswith((".cubin", ".elf")) else "asm"
     extra = [*(f"-I{os.path.abspath(v)}" for v in includes), *(f"-D{v}" for v in macros)]

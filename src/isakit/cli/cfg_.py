@@ -17,6 +17,7 @@ from isakit.cli.common import (
     shown,
     variant_option,
 )
+from isakit.errors import IsakitError
 from isakit.programs.kernel_names import chosen
 from isakit.results import Output, records_at
 
@@ -65,7 +66,6 @@ def command(
     several.
     """
     from isakit import analysis
-    from isakit.errors import IsakitError
     from isakit.programs.reading import load_all
 
     modules = load_all(read_bytes(file), **named_code(isa_name, variant), path=shown(file))

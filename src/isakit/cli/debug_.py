@@ -18,6 +18,7 @@ from isakit.cli import interrupted
 from isakit.cli.common import echo, echo_json, json_option, on_terminal, socket_place, write_bytes
 from isakit.cli.launches import launch_options, prepare
 from isakit.errors import IsakitError
+from isakit.hosts.drm import is_capture
 from isakit.results import Output, record
 
 if TYPE_CHECKING:
@@ -239,7 +240,6 @@ def _of_pixel(file: str, place: str, fragment: int | None, frame: int | None, dr
 
     Raises IsakitError, click.UsageError.
     """
-    from isakit.cli.replay_ import is_gl
     from isakit.debug.pixels import pixel
     from isakit.tesla import Scene
 
@@ -247,7 +247,7 @@ def _of_pixel(file: str, place: str, fragment: int | None, frame: int | None, dr
     if not (x.strip().isdecimal() and y.strip().isdecimal()):
         raise click.BadParameter(f"{place!r}: give a column and a row, X,Y", param_hint="--pixel")
     chosen = chip if _chip_is_given() else None
-    if is_gl(Path(file)):
+    if is_capture(Path(file)):
         from isakit.debug.captured_pixels import captured_pixel
 
         return captured_pixel(Path(file), int(x), int(y), frame, draw, chosen).session(fragment)
@@ -258,10 +258,9 @@ def _of_pixel(file: str, place: str, fragment: int | None, frame: int | None, dr
 
 def _of_vertex(file: str, vertex: int, frame: int | None, draw: int | None, chip: str) -> Session:
     """Start a session in the vertex program of a captured draw. Raises IsakitError, click.UsageError."""
-    from isakit.cli.replay_ import is_gl
     from isakit.debug.captured_vertices import captured_vertex
 
-    if not is_gl(Path(file)):
+    if not is_capture(Path(file)):
         raise click.UsageError("--vertex is for captures of GL programs")
     if draw is None:
         raise click.UsageError("--vertex needs --draw: `isakit replay --list` shows the draws")

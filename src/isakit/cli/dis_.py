@@ -28,6 +28,7 @@ from isakit.cli.common import (
     variant_option,
 )
 from isakit.errors import IsakitError
+from isakit.instruction_sets import isa
 from isakit.programs.kernel_names import chosen
 from isakit.results import OMITTED, Omitted, Output, record
 
@@ -243,7 +244,6 @@ def _programs(
     """Yield (name, program) of everything in the input; the files found are added to `files`."""
     if as_hex:
         from isakit.formats import parse_hex
-        from isakit.instruction_sets import isa
 
         chosen = isa(isa_name or "", variant)
         unit = chosen.decoder().view.variant.unit_bytes

@@ -10,6 +10,8 @@ import click
 
 from isakit.cli.common import coloured, console, echo, echo_json, echo_page, isa_option, json_option
 from isakit.errors import IsakitError, did_you_mean
+from isakit.instruction_sets import isa
+from isakit.registry import VARIANTS
 from isakit.results import Output, record
 
 if TYPE_CHECKING:
@@ -64,8 +66,6 @@ def command(isa_name: str | None, as_json: bool, word: str | None, name: str | N
     """Show the manual page of an instruction, register or directive; without a name, list the pages."""
     from isakit.docsgen.find import find_pages, records_named, search
     from isakit.docsgen.overview import isa_page
-    from isakit.instruction_sets import isa
-    from isakit.registry import VARIANTS
     from isakit.spec.isa import instruction_set
 
     isas = [isa(isa_name).records] if isa_name else [instruction_set(n) for n in VARIANTS]

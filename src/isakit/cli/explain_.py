@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from isakit.cli.common import coloured, console, echo, echo_json, isa_option, json_option, type_option, variant_option
+from isakit.instruction_sets import isa
 from isakit.results import Output, records_at
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ def command(isa_name: str, variant: str | None, program_type: str | None, as_jso
 
         found = [explain_header(program_type, " ".join(what))]
     else:
-        from isakit.instruction_sets import isa
-
         found = isa(isa_name, variant).explain_all(" ".join(what), program_type)
     if as_json:
         echo_json(found[0] if len(found) == 1 else found)

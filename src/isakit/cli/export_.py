@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Literal, cast
 
 import click
 
 from isakit.cli.common import echo, isa_option, type_option, variant_option, write_bytes
+from isakit.instruction_sets import isa
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,12 +43,8 @@ def command(
     isa_name: str, variant: str | None, program_type: str | None, kind: str | None, as_json: bool, output: str
 ) -> None:
     """Write an instruction set as data for other programs."""
-    import json
-
     if (kind is None) != as_json:
         raise click.UsageError("say what to write with --format, or with --json")
-
-    from isakit.instruction_sets import isa
 
     chosen = isa(isa_name, variant)
     if kind in _FOLDERS:

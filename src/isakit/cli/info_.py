@@ -24,7 +24,9 @@ from isakit.cli.common import (
     variant_option,
 )
 from isakit.errors import IsakitError
+from isakit.hosts.drm import is_capture
 from isakit.machine.tesla.occupancy import Occupancy, OccupancyRecord, occupancy
+from isakit.registry import VARIANTS
 from isakit.results import OMITTED, Omitted, Output, column, record, table
 
 if TYPE_CHECKING:
@@ -180,7 +182,6 @@ def command(
     files: tuple[str, ...],
 ) -> None:
     """Show kernels, registers, memory, parameters and occupancy of program files, or the contents of GL captures."""
-    from isakit.cli.replay_ import is_gl
     from isakit.programs.reading import load_all
 
     threads = None if block is None else _threads(block)
@@ -188,7 +189,7 @@ def command(
     records: list[ProgramFile | EmbeddedPtx | GlCaptureFile] = []
     complained = False
     for file in files:
-        if is_gl(Path(file)):
+        if is_capture(Path(file)):
             capture = _capture(Path(file))
             records.append(capture)
             if not as_json:
@@ -286,8 +287,6 @@ _MOST_THREADS = 512
 
 def _occupancies(k: Kernel, threads: int, shared: int) -> list[Occupancy]:
     """Return the occupancy on each chip, none where the file does not say how many registers the kernel takes."""
-    from isakit.registry import VARIANTS
-
     if k.registers is None or k.module is None or k.module.isa != "tesla":
         return []
     return [occupancy(chip, threads, k.registers, (k.shared_bytes or 0) + shared) for chip in VARIANTS["tesla"]]

@@ -14,12 +14,12 @@ from click.core import ParameterSource
 from isakit.cli import run_
 from isakit.cli.arguments import Argument, macros
 from isakit.cli.common import Options, machine_of, project_for, project_option, read_bytes, shown
+from isakit.description import Module
 from isakit.errors import IsakitError, LaunchError
 
 if TYPE_CHECKING:
     from isakit.annotations import Annotations
     from isakit.asm import Program
-    from isakit.description import Module
     from isakit.hosts.cuda.replay import Capture
     from isakit.runtime.kernel import LoadedKernel
     from isakit.runtime.usse_grid import Grid
@@ -79,8 +79,6 @@ def prepare(file: str, isa_name: str | None, variant: str | None, options: Optio
         defines=macros(options["macros"]), folders=options["folders"], debug_build=options.get("debug_build", False),
     )  # fmt: skip
     if project is not None:
-        from isakit.description import Module
-
         source = source.annotated(project) if isinstance(source, Module) else source
     prepared = _prepared(source, options)
     if project is not None:
@@ -152,8 +150,6 @@ def _assembled(source: Module | Program) -> Program | None:
 
 
 def _tesla(source: Module | Program, specs: list[tuple[str, str, str]], options: Options) -> Prepared:
-    from isakit.description import Module
-
     _, kernel, arguments = run_.prepared_kernel(source, specs, options)
     values = [a.value for a in arguments]
     machine = kernel.machine(options["grid"], options["block"], values, dynamic_shared=options["shared"])

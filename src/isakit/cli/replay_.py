@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isakit.cli.common import NO, Options, echo, echo_json, engine_options, json_option
+from isakit.cli.common import NO, Options, echo, echo_json, engine_options, json_option, write_bytes
+from isakit.hosts.drm import is_capture
 from isakit.results import Output, records_at
 
 if TYPE_CHECKING:
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
 OUTPUT = Output(
     "replay", 1, records_at("isakit.hosts.cuda.replay:OutcomeRecord[]", "isakit.hosts.drm.replay:ReplayedFrames")
 )
-
-
-GL = b"isakit gl capture"
-"""The first bytes of captures of GL programs."""
 
 
 @click.command(
@@ -61,7 +58,7 @@ def command(
     The exit code is 3 when --check finds a difference, or a launch faults that did not when it was captured.
     """
     capture.stat()  # the system's words where nothing is there
-    if is_gl(capture):
+    if is_capture(capture):
         if number is not None or check:
             raise click.UsageError("--launch and --check are for captures of CUDA programs")
         _gl(capture, frame, draw, chip, output, as_json, options)
@@ -109,18 +106,9 @@ def _contents(source: Capture, numbers: list[int]) -> list[str]:
     return out
 
 
-def is_gl(path: Path) -> bool:
-    """Return true if a file is a capture of a GL program."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as f:
-        return f.read(len(GL)) == GL
-
-
 def _gl(path: Path, frame: int | None, draw: int | None, chip: str | None, output: str | None, as_json: bool,
         options: Options) -> None:  # fmt: skip
     """Draw a capture again; write the picture."""
-    from isakit.cli.common import write_bytes
     from isakit.cli.gl_ import lines
     from isakit.graphics.png import png
     from isakit.hosts.drm.card_settings import CardSettings

@@ -30,7 +30,9 @@ from isakit.cli.common import (
     variant_option,
 )
 from isakit.errors import FormatError, IsakitError, MachineFault
+from isakit.instruction_sets import isa, isa_of_text
 from isakit.programs.kernel_names import only
+from isakit.registry import SPIRV_MAGIC
 from isakit.results import OMITTED, Omitted, Output, record, records_at
 
 if TYPE_CHECKING:
@@ -213,9 +215,7 @@ def load_source(
     included files) are for sources in C and shaders. Raises IsakitError.
     """
     from isakit.asm import declared
-    from isakit.instruction_sets import isa, isa_of_text
     from isakit.programs.sources import compiled_source, language_of
-    from isakit.registry import SPIRV_MAGIC
 
     if data[:4] in SPIRV_MAGIC:
         return compiled_source(data, path, "spirv", macros=defines, folders=folders)
@@ -248,8 +248,6 @@ def load_source(
 
 def _listing(data: bytes, path: str, isa_name: str, variant: str | None) -> Program | None:
     """Return the program of an assembly text for a named instruction set; None for words, and for other files."""
-    from isakit.instruction_sets import isa
-
     try:
         program = isa(isa_name, variant).assemble(text_of(data), path=path)
     except IsakitError:  # readers of files say more

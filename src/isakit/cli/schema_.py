@@ -8,7 +8,7 @@ import click
 
 from isakit.cli.app import COMMANDS, PLACES
 from isakit.cli.common import echo, echo_json, json_option
-from isakit.errors import IsakitError
+from isakit.errors import IsakitError, did_you_mean
 from isakit.json_text import JsonObject
 from isakit.results import Output
 
@@ -51,8 +51,6 @@ def command(verb: str | None, as_json: bool) -> None:
 
     With --json, and without a command, all schemas by command.
     """
-    from isakit.errors import did_you_mean
-
     verbs = verbs_with_json()
     if verb is not None:
         if verb not in verbs:

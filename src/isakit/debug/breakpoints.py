@@ -15,6 +15,7 @@ from isakit.debug.source_variables import OptimisedOutError
 from isakit.debug.stops import Breakpoint, Cell, Range, Watched
 from isakit.debug.views import ThreadView, holds, parsed, place
 from isakit.errors import LaunchError, NotModelled, did_you_mean
+from isakit.sem.semantics import trace_of
 from isakit.spec import InstructionKind
 from isakit.spec.operands import Compound, Memory, Operand, Register
 
@@ -191,8 +192,6 @@ def _all(nodes: Iterable[Node]) -> Node:
 
 def _touches(i: Instruction, space: str, *, reads: bool, writes: bool) -> bool:
     """Return true if an instruction may access a space in one of the given ways."""
-    from isakit.sem.semantics import trace_of
-
     form = i.form
     if form is None:
         return False

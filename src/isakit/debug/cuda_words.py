@@ -21,8 +21,8 @@ def focus_text(session: SessionView, words: tuple[str, ...] = ("kernel", "block"
     facts = _facts(session)
     known = {
         "device": "0", "sm": "0", "kernel": "0", "grid": "1",
-        "block": f"({facts['block.x']},{facts['block.y']},0)",
-        "thread": f"({facts['tid.x']},{facts['tid.y']},{facts['tid.z']})",
+        "block": _block(facts),
+        "thread": _thread(facts),
         "warp": str(facts["warp"]), "lane": str(facts["lane"]),
     }  # fmt: skip
     return ", ".join(f"{w} {known[w]}" for w in words)
@@ -104,10 +104,9 @@ def table(session: SessionView, what: str, kernel: str) -> list[str]:
         out = ["  lane  state     pc      thread"]
         for t, f in rows:
             thread = target.thread(t)
-            pc = f"{thread.address:#06x}" if thread.address is not None else "-"
             state = "active" if thread.active else thread.state if thread.state == "finished" else "waits"
-            out.append(f"{_mark(t == session.focus)} {f['lane']:<5} {state:<9} {pc:<7} "
-                       f"({f['tid.x']},{f['tid.y']},{f['tid.z']})")  # fmt: skip
+            out.append(f"{_mark(t == session.focus)} {f['lane']:<5} {state:<9} {_pc(thread.address):<7} "
+                       f"{_thread(f)}")  # fmt: skip
         return out
     warps = [target.thread(t) for t in range(0, target.thread_count, 32)]
     if name == "blocks":
@@ -117,7 +116,7 @@ def table(session: SessionView, what: str, kernel: str) -> list[str]:
         for k, t in enumerate(warps):
             f = execution.facts(32 * k)
             seen.setdefault(f["block"], []).append(t.state)
-            where[f["block"]] = f"({f['block.x']},{f['block.y']},0)"
+            where[f["block"]] = _block(f)
         for number, states in list(seen.items())[:SHOWN]:
             state = "finished" if set(states) == {"finished"} else "running"
             out.append(f"{_mark(number == facts['block'])} {where[number]:<10} {state}")
@@ -131,12 +130,11 @@ def table(session: SessionView, what: str, kernel: str) -> list[str]:
         lanes = [target.thread(32 * k + n) for n in range(32)]
         f = execution.facts(32 * k)
         here = _mark(32 * k <= session.focus < 32 * k + 32)
-        block = f"({f['block.x']},{f['block.y']},0)"
+        block = _block(f)
         if name == "warps":
             active = sum(1 << n for n, t in enumerate(lanes) if t.active)
             first = next((t for t in lanes if t.active), lanes[0])
-            pc = f"{first.address:#06x}" if first.address is not None else "-"
-            out.append(f"{here} {block:<10} {f['warp']:<5} {first.state:<9} {active:08x}  {pc}")
+            out.append(f"{here} {block:<10} {f['warp']:<5} {first.state:<9} {active:08x}  {_pc(first.address)}")
         else:
             out += _runs(session, 32 * k, block)
         if len(out) > SHOWN:
@@ -156,11 +154,18 @@ def _runs(session: SessionView, first: int, block: str) -> list[str]:
         if n < count and places[n] == places[start]:
             continue
         one, two = (session.execution.facts(first + k) for k in (start, n - 1))
-        pc = "-" if places[start] is None else f"{places[start]:#06x}"
         here = _mark(first + start <= session.focus < first + n)
-        out.append(f"{here} {block:<10} {_thread(one):<9} {_thread(two):<10} {n - start:<6} {pc}")
+        out.append(f"{here} {block:<10} {_thread(one):<9} {_thread(two):<10} {n - start:<6} {_pc(places[start])}")
         start = n
     return out
+
+
+def _pc(address: int | None) -> str:
+    return "-" if address is None else f"{address:#06x}"
+
+
+def _block(f: Mapping[str, int]) -> str:
+    return f"({f['block.x']},{f['block.y']},0)"
 
 
 def _thread(f: Mapping[str, int]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import struct
 from typing import NamedTuple
@@ -150,8 +151,6 @@ def backtrace(session: SessionView, sources: Sources) -> list[str]:
 
 
 def _at(place: SourcePlace | None) -> str:
-    import os
-
     return "" if place is None else f" at {os.path.basename(place.path) or 'ptx'}:{place.line}"
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from isakit.debug import cuda_words, panes, source_views
+from isakit.debug.breakpoints import addresses
 from isakit.debug.expression_values import evaluate
 from isakit.debug.expressions import Load, Number
 from isakit.debug.session import Session
@@ -18,6 +19,7 @@ from isakit.debug.sources import SourcePlace, Sources
 from isakit.debug.stops import Stop, Watched
 from isakit.debug.views import ThreadView, parsed, place
 from isakit.errors import HostError, IsakitError, LaunchError, did_you_mean
+from isakit.float_bits import float_of_bits
 from isakit.json_text import JsonObject
 
 
@@ -310,8 +312,6 @@ class Commands:
 
     def _instructions(self, place: str, count: int) -> Reply:
         """Show `x/4i PLACE`: instructions from there on (default: from the next one)."""
-        from isakit.debug.breakpoints import addresses
-
         place = place.strip()
         here = place in ("", "$pc", "pc")
         first = self.session.address if here else addresses(self.session, self._line(place))[0]
@@ -319,8 +319,6 @@ class Commands:
 
     def _list(self, rest: str) -> Reply:
         """Show the source if there is a line table, else instructions."""
-        from isakit.debug.breakpoints import addresses
-
         session = self.session
         if session.program.lines is None:
             return Reply(panes.listing(session, addresses(session, rest)[0] if rest else None))
@@ -490,12 +488,7 @@ def number(value: Number, how: str = "") -> str:
     if isinstance(value, float):
         return repr(value)
     if how == "f":
-        from isakit.debug.expressions import Cast, NumberTerm
-
-        class Nothing:
-            register = variable = memory = None
-
-        return repr(evaluate(Cast("f32", NumberTerm(value)), cast(Any, Nothing)))
+        return repr(float_of_bits(value & 0xFFFF_FFFF))
     if how == "x":
         return hex(value & (1 << 64) - 1)
     if how == "u":

@@ -21,6 +21,7 @@ from isakit.debug.expressions import (
     ThreadFacts,
     Variable,
     parse,
+    walk,
 )
 from isakit.debug.source_variables import OptimisedOutError
 from isakit.errors import IsakitError, LaunchError
@@ -93,8 +94,6 @@ def parsed(execution: Execution, text: str) -> Node:
 
 def evaluate_names(execution: Execution, node: Node) -> None:
     """Raise ExpressionError for names the machine does not have."""
-    from isakit.debug.expressions import walk
-
     thread = execution.following or 0
     view = ThreadView(execution, thread)
     for n in walk(node):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 from isakit.asm.printer import label_names
 from isakit.asm.program import hex_words
 from isakit.asm.units import address_scale
+from isakit.errors import IsakitError
 from isakit.json_text import JsonObject
 from isakit.results import plain
 from isakit.web.limits import LINES
@@ -122,7 +123,6 @@ def graph(unit: Unit) -> JsonObject:
 def explained(unit: Unit, address: int) -> JsonObject:
     """Explain the bits of one instruction, with the page of its record and its meaning."""
     from isakit.docsgen.pseudocode import explained as computed
-    from isakit.errors import IsakitError
 
     i = unit.program.at(address)
     if i is None:

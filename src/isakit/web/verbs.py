@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from isakit.cli.replay_ import GL, is_gl
 from isakit.errors import AsmError, FormatError, IsakitError, MachineFault
+from isakit.hosts.drm import CAPTURE_MAGIC, is_capture
 from isakit.json_text import JsonObject
 from isakit.results import plain
 from isakit.web import captures
@@ -92,7 +92,7 @@ class Workbench:
     def _opened(self, name: str, data: bytes, asked: RequestFields) -> JsonObject:
         if asked.text("role", "") == "part":  # of a scene
             return {"kind": "part"}
-        if data.startswith(GL):
+        if data.startswith(CAPTURE_MAGIC):
             return {"kind": "frames"}
         ending = name[name.rfind(".") :].lower() if "." in name else ""
         if ending in _BY_ENDING:
@@ -361,7 +361,7 @@ class Workbench:
 
         self._stepping = None
         name, x, y = checked(asked.text("name")), asked.number("x"), asked.number("y")
-        if not is_gl(Path(name)):
+        if not is_capture(Path(name)):
             return self._stepped(name, fragment(name, x, y))
         found = captures.pixel(name, x, y, asked.number("frame"), asked.number("draw", None, 1))
         fates = [str(f) for f in found.fragments]

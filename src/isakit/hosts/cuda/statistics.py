@@ -80,16 +80,11 @@ class Statistics:
     def lines(self) -> list[str]:
         """Return a table as lines of text. `preparing` is the time of launches apart from executing instructions."""
         out = ["  launches  instructions   seconds  preparing  G instr/s  kernel"]
-        total = KernelStatistics()
         rows = sorted(self.kernels.items(), key=lambda item: -item[1].seconds)
-        for name, k in rows:
-            out.append(_row(name, k))
-            total.launches += k.launches
-            total.instructions += k.instructions
-            total.engine_seconds += k.engine_seconds
-            total.seconds += k.seconds
+        out += [_row(name, k) for name, k in rows]
         if len(rows) > 1:
-            out.append(_row("all", total))
+            fields = zip(*(vars(k).values() for _, k in rows), strict=True)
+            out.append(_row("all", KernelStatistics(*map(sum, fields))))
         for name, work in self.libraries.items():
             out.append(f"{work.calls:10}       library {work.seconds:9.3f}   done on the host       {name}")
         for name, times in self.refused.items():

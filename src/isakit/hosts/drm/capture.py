@@ -20,10 +20,11 @@ from typing import BinaryIO, Literal
 import numpy as np
 
 from isakit.errors import FormatError, FormatWarning
+from isakit.hosts.drm import CAPTURE_MAGIC
 from isakit.hosts.drm.memory import BASE, FILE_BYTES, MemoryObject, VideoMemory
 from isakit.hosts.drm.memory import PAGE as VIDEO_PAGE
 
-MAGIC = b"isakit gl capture\n"
+MAGIC = CAPTURE_MAGIC + b"\n"
 VERSION = 1
 PAGE = 4096
 HEADER = struct.Struct("<II")

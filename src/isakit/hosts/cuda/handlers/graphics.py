@@ -89,9 +89,7 @@ def map_resource(s: Session, driver: int, handle: int, stream: int) -> tuple[int
 @handler("graphics_unmap")
 def unmap_resource(s: Session, driver: int, handle: int, stream: int) -> tuple[int, ...]:
     known_stream(s, stream)
-    shared = s.handles.get(handle, GraphicsResource)
-    if not shared.mapped:
-        raise _unknown("it is not mapped", _NOT_MAPPED)
+    shared = _mapped(s, handle)
     shared.mapped = False
     return shared.described()
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from isakit.hosts.cuda.codes import CudaError, check_flags, invalid
 from isakit.hosts.cuda.handler_table import handler
 from isakit.hosts.cuda.handlers.arrays import channel_named, format_code
-from isakit.hosts.cuda.objects import Array, Binding, ChannelFormat, TextureReference
+from isakit.hosts.cuda.modules import ProgramModule
+from isakit.hosts.cuda.objects import Array, Binding, ChannelFormat, TextureReference, TextureState
 from isakit.hosts.cuda.session import Session
 from isakit.hosts.cuda.textures import OFFSET_ALIGNMENT, check_state, state_of
 
@@ -105,17 +106,13 @@ def _get(s: Session, handle: int) -> TextureReference:
 
 @handler("cuModuleGetTexRef")
 def of_module(s: Session, module: int, name: str) -> int:
-    from isakit.hosts.cuda.modules import ProgramModule
-
     owner = s.handles.get(module, ProgramModule)
     if name not in owner.texture_names() | set(owner.loaded.samplers):
         raise CudaError("cudaErrorInvalidSymbol", f"no texture {name}")
-    for texture in s.textures:
-        if texture.module is owner and texture.name == name:
-            return s.handles.add(texture)
-    texture = TextureReference(owner, name)
-    texture.state = replace(texture.state, as_float=True)
-    s.textures.append(texture)
+    texture = s.bound_texture(owner, name)
+    if texture is None:
+        texture = TextureReference(owner, name, state=TextureState(as_float=True))
+        s.textures.append(texture)
     return s.handles.add(texture)
 
 

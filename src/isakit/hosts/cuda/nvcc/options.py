@@ -325,8 +325,7 @@ def _images(options: Options) -> tuple[list[Image], list[str]]:
     """Return the images to make, and messages about those that are not made."""
     wanted: list[tuple[bool, int]] = []
     for text in options.all("generate-code"):
-        _, codes = _pair(text)
-        wanted += [_arch(code, text) for code in codes]
+        wanted += [_arch(code, text) for code in _codes(text)]
     arch = options.last("gpu-architecture")
     codes = options.all("gpu-code")
     if arch in ("all", "all-major", "native"):
@@ -334,8 +333,7 @@ def _images(options: Options) -> tuple[list[Image], list[str]]:
     if codes:
         wanted += [_arch(code, code) for code in codes]
     elif arch:
-        real, number = _arch(arch, arch)
-        wanted.append((real, number))
+        wanted.append(_arch(arch, arch))
     if not wanted:
         return [Image(NEWEST, True)], []
     made = list(dict.fromkeys(Image(n, real) for real, n in wanted if n <= NEWEST))
@@ -345,13 +343,13 @@ def _images(options: Options) -> tuple[list[Image], list[str]]:
     return [Image(NEWEST, True)], [f"{', '.join(newer)} came after the chips that are known: compiled for sm_{NEWEST}"]
 
 
-def _pair(text: str) -> tuple[str, list[str]]:
+def _codes(text: str) -> list[str]:
     """Split `arch=compute_13,code=sm_13`; several codes are in quotation marks or brackets."""
     plain = re.sub(r"[\"'\\\[\]]", "", text)
     m = re.fullmatch(r"arch=(\w+)(?:,code=([\w,]+))?", plain)
     if m is None:
         raise OptionError(f"`-gencode {text}`: write arch=compute_13,code=sm_13")
-    return m[1], (m[2] or m[1]).split(",")
+    return (m[2] or m[1]).split(",")
 
 
 def _arch(text: str, where: str) -> tuple[bool, int]:
