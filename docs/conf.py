@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 from docutils import nodes
 from pygments.lexers.python import PythonLexer
 from pygments.lexers.special import TextLexer
@@ -99,6 +100,7 @@ def generate() -> None:
             (made / path).parent.mkdir(exist_ok=True)
             (made / path).write_text(text, encoding="utf-8")
         (made / "json.md").write_text(json_page(), encoding="utf-8")
+        (made / "commands.md").write_text(commands_page(), encoding="utf-8")
         renew(made, GENERATED)
 
 
@@ -146,6 +148,20 @@ def api_pages() -> dict[str, str]:
                 out += [f"``{module}.{name}``: a {type(thing).__name__}.", ""]
         pages[f"api/{module}.md"] = "\n".join([*out, "```", ""])
     return pages
+
+
+def commands_page() -> str:
+    """What `--help` of every command says."""
+    from isakit.cli.app import COMMANDS, app
+
+    out = ["# Commands", "", "Every command with all of its options and examples, as its `--help` has them.", ""]
+    with click.Context(app, info_name="isakit", terminal_width=100) as context:
+        for verb, about in COMMANDS.items():
+            command = app.get_command(context, verb)
+            assert command is not None
+            text = command.get_help(click.Context(command, context, verb))
+            out += [f"## {verb}", "", about, "", "```text", text, "```", ""]
+    return "\n".join(out)
 
 
 def json_page() -> str:
