@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shlex
@@ -14,8 +15,9 @@ import pytest
 from click.testing import CliRunner
 
 import isakit
+import isakit.cli
 from isakit import formats
-from isakit.cli.app import COMMANDS, app
+from isakit.cli.app import COMMANDS, PLACES, app
 from isakit.description import InfoRecord
 from isakit.formats.cubin_elf_write import write_elf_cubin
 from isakit.formats.nvinfo import FORM_HALF, FORM_SIZED
@@ -41,6 +43,19 @@ def test_every_command_has_an_example_and_json(command: str) -> None:
     assert "Example" in text
     assert f"isakit {command}" in text
     assert "--json" in text or command in ("completion", "lsp", "man", "nvcc", "psp2cgc")
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_a_verb_has_one_name_in_its_help_and_its_schema(verb: str) -> None:
+    module = importlib.import_module(PLACES.get(verb, f"isakit.cli.{verb}_"))
+    output = getattr(module, "OUTPUT", None)
+    assert {module.command.name, output.verb if output is not None else verb} == {verb}
+
+
+def test_every_file_of_a_verb_is_in_the_overview() -> None:
+    """Add a line to `COMMANDS` in cli/app.py."""
+    files = Path(isakit.cli.__file__).parent.glob("*[a-z]_.py")
+    assert {f.stem.removesuffix("_") for f in files} == COMMANDS.keys() - PLACES.keys()
 
 
 def test_the_overview_lists_the_commands() -> None:

@@ -47,6 +47,7 @@ def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_verb_is_here() -> None:
+    """Give a new verb its row in `MISSING`, or its name in `NO_INPUT` if it reads no file."""
     assert set(MISSING) | NO_INPUT == set(COMMANDS)
 
 
