@@ -38,7 +38,7 @@ VALUE = "decimal"
 """Context variable: a number that is printed in decimal digits."""
 DIGITS = 7
 BAD_NAME = "_"
-_MOST_PATTERNS = 64
+_MOST_PATTERNS = 512
 """Up to which nested choices are made one: every table takes a node of Ghidra's tree of an instruction."""
 
 
@@ -290,6 +290,13 @@ class Tables(Constructors):
                 if inner is None:
                     return None
                 found += both(cubes, inner)
+        elif isinstance(node, AnySet | AllSet):
+            found = EVERYTHING if isinstance(node, AllSet) else []
+            for n in node.nodes:
+                inner = self._set(n)
+                if inner is None:
+                    return None
+                found = both(found, inner) if isinstance(node, AllSet) else [*found, *both(others(found), inner)]
         return found if found is not None and len(found) <= _MOST_PATTERNS else None
 
     def _flag(self, node: Node, yes: Atoms, no: Atoms | None) -> Atoms:

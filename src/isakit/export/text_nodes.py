@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from typing import cast
 
 from isakit.lean import dataclass
 from isakit.spec.fields import Bits, Field
@@ -165,6 +166,14 @@ def runs(mask: int) -> list[tuple[int, int]]:
 def field_of(mask: int) -> Field:
     """Return the bits of a mask as a field, lowest bit first."""
     return Field(tuple(runs(mask)))
+
+
+def node_key(value: object) -> Hashable:
+    """Return what is equal for nodes that say the same."""
+    if isinstance(value, tuple):
+        return tuple(map(node_key, cast("tuple[object, ...]", value)))
+    names = getattr(value, "__dataclass_fields__", None)
+    return value if names is None else (type(value).__name__, *(node_key(getattr(value, n)) for n in names))
 
 
 def any_set(nodes: Sequence[Node]) -> Node:

@@ -7,7 +7,7 @@ hold against each other. A part of another kind raises `CannotExport`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple
 
 from isakit.codec import Decoder, Stream, tokenize
@@ -30,6 +30,7 @@ from isakit.export.text_nodes import (
     TextTable,
     all_set,
     any_set,
+    node_key,
     runs,
 )
 from isakit.lean import dataclass
@@ -103,6 +104,7 @@ class Model:
         self._claims: dict[int, Node] = {}
         self._keep: list[Part] = []
         self._readable: dict[tuple[int, int], Node] = {}
+        self._tests: dict[Hashable, Node] = {}
         self._decisions: dict[int, tuple[int, tuple[int, ...], list[Part]]] = {}
         forms = [f for f in self.view.forms if self.view.available(f)]
         order = sorted(range(len(forms)), key=lambda k: (-forms[k].fixed.mask.bit_count(), k))
@@ -160,7 +162,7 @@ class Model:
             return FixedText(values[0]) if isinstance(values[0], str) else Mask(int(values[0]))
         return TextTable(mask, values)
 
-    def select(self, part: Choice, make: Callable[[Part], Node], otherwise: Node) -> Node:
+    def select(self, part: Choice, make: Callable[[Part], Node], otherwise: Node) -> Select:
         """Return the nodes that `make` gives for the alternatives of a choice, `otherwise` where none is taken."""
         cases: list[tuple[Bits, Bits | None, Node]] = []
         for a in part.alternatives:
@@ -292,12 +294,33 @@ class Model:
                 one, two = longs[first], longs[second]
                 if isinstance(one, str) or isinstance(two, str):
                     continue
-                pairs = [(x, y, x.beside(y)) for x in _ways(a) for y in _ways(b)]
-                if not all(fits for _, _, fits in pairs):
-                    read = [all_set([self.readable(one, x.part), self.readable(two, y.part)])
-                            for x, y, fits in pairs if fits]  # fmt: skip
-                    out.append(any_set(read))
+                seconds = list(_ways(b))
+                beside: dict[tuple[bool, ...], list[Part]] = {}
+                for x in _ways(a):
+                    beside.setdefault(tuple(map(x.beside, seconds)), []).append(x.part)
+                if not all(map(all, beside)):
+                    sides = [(parts, [[y.part for y, fit in zip(seconds, fits, strict=True) if fit is side]
+                                      for side in (True, False)]) for fits, parts in beside.items()]  # fmt: skip
+                    out.append(self._reader(one, [(parts, self._reader(two, [(inside, YES), (outside, NO)]))
+                                                  for parts, (inside, outside) in sides]))  # fmt: skip
         return out
+
+    def _chosen(self, part: Choice, make: Callable[[Part], Node]) -> Node:
+        """Return the test that `make` gives for the alternative that is taken, without a choice where all are alike."""
+        found = self.select(part, make, NO)
+        first, *more = {node_key(n): n for _, _, n in found.cases}.values()
+        return found if more else first
+
+    def _reader(self, part: Part, readers: Sequence[tuple[Sequence[Part], Node]]) -> Node:
+        """Return the test that goes with those parts that read the text of a part, which some of them do."""
+        if isinstance(part, Choice):
+            found = self._chosen(part, lambda p: self._reader(p, readers))
+        else:
+            read = [(any_set([self.readable(part, other) for other in others]), node) for others, node in readers]
+            able = [(n, node) for n, node in read if not isinstance(n, Mask) or n.value]
+            alike = len({node_key(n) for n, _ in able}) == 1
+            found = any_set([node if alike else all_set([n, node]) for n, node in able])
+        return self._tests.setdefault(node_key(found), found)
 
     def _agreements(self, long: Form, short: Form) -> list[Node]:
         """Return tests that operands of the larger form agree where two of the smaller one are the same register."""
@@ -337,7 +360,8 @@ class Model:
         key = (id(part), id(other))
         found = self._readable.get(key)
         if found is None:
-            found = self._readable[key] = self._reads(part, other)
+            test = self._reads(part, other)
+            found = self._readable[key] = self._tests.setdefault(node_key(test), test)
             self._keep += [part, other]
         return found
 
@@ -355,7 +379,7 @@ class Model:
 
             return self.tabulated(part, reads)
         if isinstance(part, Choice):
-            return self.select(part, lambda p: self.readable(p, other), NO)
+            return self._chosen(part, lambda p: self.readable(p, other))
         if isinstance(other, Choice):
             return any_set([self.readable(part, a.part) for a in other.alternatives if a.reading is not None])
         if isinstance(part, Imm) and isinstance(other, Imm):
