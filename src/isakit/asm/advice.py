@@ -26,9 +26,9 @@ _MOST_TRIES = 2000
 
 
 def foreign(text: str, dotted: bool) -> str:
-    """Return the name of another assembly language that a statement seems to be written in, or an empty text.
+    """Return the name of another assembly language that a statement seems to be written in, "" if there is none.
 
-    `dotted`: names of operations have dots here, too, so that these tell nothing.
+    `dotted`: mnemonics have dots here, too, so that dots prove nothing.
     """
     if "%" in text if dotted else _PTX.search(text) or _PTX_WORDS.match(text):
         return "PTX"
@@ -151,7 +151,7 @@ _BARE_REGISTER = re.compile(r"[acoprR]\d+[dhl]?")
 
 
 def _with_dollars(tokens: list[Token]) -> list[Token] | None:
-    """Return the statement with its registers as `$r0`, which were written `r0` or `R0`; None where none lacks it."""
+    """Return the statement with registers written `r0` or `R0` as `$r0`; None if there are none."""
     bare = [t.kind == "word" and _BARE_REGISTER.fullmatch(t.text) is not None for t in tokens]
     if not any(bare):
         return None

@@ -27,7 +27,7 @@ _REFERENCE = re.compile(r"#([A-Za-z_.][\w.$]*)")
 _MOST_COMPARED = 20_000
 """Errors times names up to which a misspelt name is compared with all others, which is slow."""
 _MOST_ADVISED = 8
-"""Errors of a text up to which one is told what may have been meant."""
+"""Errors of a text up to which suggestions are made."""
 _ROUNDS = 64
 _FREE_ROUNDS = 4
 """From this round on sizes only grow, so that sizes and addresses settle."""
@@ -50,9 +50,9 @@ class Assembler:
     ) -> Program:
         """Assemble a text; `directives` are those of a file format, besides the assembler's own.
 
-        `earlier` is the text as it was read before, see `Source`. `names` are byte addresses of code that the text may
-        use without defining them, by kernel, or by program type where there is none, and name. Raises AsmError with
-        every error of the text, in order. Warns (CompileWarning) of integers that stand for the bits of an f32 number.
+        `earlier` is the text before a change, see `Source`. `names` are byte addresses of code that the text may use
+        without defining them, by kernel, or by program type where there is none, and name. Raises AsmError with every
+        error of the text, in order. Warns (CompileWarning) of integers that represent the bits of an f32 number.
         """
         source = Source(text, path, earlier)
         said = declared(text)
@@ -270,7 +270,7 @@ class _Resolver:
             self.source.error(statement.place(token), miss.message, *notes)
 
     def _no_label(self, parsed: Parsed) -> Miss | None:
-        """Return the error for a `#name` that is not a label; None where there is none."""
+        """Return the error for a `#name` that is not a label; None if it is one."""
         for k, token in enumerate(parsed.tokens):
             m = _REFERENCE.fullmatch(token.text)
             if m is not None:
@@ -278,7 +278,7 @@ class _Resolver:
         return None
 
     def _similar(self, name: str) -> tuple[str, ...]:
-        """Return the names similar to an unknown one, as notes; none where the search would take long."""
+        """Return the names similar to an unknown one, as notes; none if the search would take long."""
         names = self.section.scope.all_names()
         cheap = len(self.source.diagnostics) * len(names) < _MOST_COMPARED
         return did_you_mean(name, names) if cheap else ()

@@ -13,12 +13,12 @@ from isakit.spec.isa import View
 _DIRECTIVE = re.compile(r"\s*\.isa[ \t]+([\w.]+)(?:[ \t]+([\w.]+))?[ \t]*(?://.*)?\r?$")
 _COMMENT = re.compile(rf"\s*//[ \t]*({'|'.join(VARIANTS)})[ \t]+(\w+)[ \t]*\r?$")
 _LINES = 200
-"""Lines of comments that may stand in front of the directive."""
+"""Largest number of comment lines before the directive."""
 
 
 @dataclass(frozen=True)
 class Declared:
-    """The instruction set and the variant (or "") that a text names, and where each stands."""
+    """The instruction set and the variant (or "") that a text names, and their positions."""
 
     isa: str
     variant: str

@@ -17,7 +17,7 @@ from isakit.description import Kernel, Param
 T = TypeVar("T")
 
 MAX_BANK = 1 << 20
-"""More than any constant bank holds; keeps a wrong size from asking for memory."""
+"""More than any constant bank holds, so that a wrong size does not allocate memory."""
 MAX_FILL = 1 << 26
 """Bytes one directive may add to the code."""
 MAX_SPACE = 1 << 32
@@ -137,7 +137,7 @@ def _kernel(r: Reader, s: Statement, args: list[Token]) -> None:
 
 @_directive(".org", "ADDRESS")
 def _org(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Set the byte address of the first instruction; stands before it."""
+    """Set the byte address of the first instruction; must precede it."""
     unit = r.variant.unit_bytes
     value = _number(r, s, args, 0, MAX_SPACE - 1, "an address")
     if value is None:
@@ -198,7 +198,7 @@ def _bars(r: Reader, s: Statement, args: list[Token]) -> None:
 def _param(r: Reader, s: Statement, args: list[Token]) -> None:
     """Declare a parameter. Its name becomes its address in shared memory: `s[NAME]`.
 
-    It stands after the one before, aligned to the size of its type, unless an offset from the first one is given.
+    It follows the previous one, aligned to the size of its type, unless an offset from the first one is given.
     """
     kernel = _kernel_of(r, s)
     texts = [t.text for t in args]
@@ -274,7 +274,7 @@ def _integers(r: Reader, s: Statement, bank: Bank, args: list[Token], size: int)
 
 @_directive(".word", "VALUE, ...")
 def _word(r: Reader, s: Statement, args: list[Token]) -> None:
-    """Add words: in code as they are, in constant data 32-bit numbers."""
+    """Add words: in code unchanged, in constant data as 32-bit numbers."""
     if r.bank is not None:
         _integers(r, s, r.bank, args, 4)
         return

@@ -1,8 +1,8 @@
 """The directives of a cubin besides code: variables, textures, relocations, notes to the loader.
 
-Each directive stands here twice: how a listing spells it (`module_lines`, `kernel_lines`) and what the assembler makes
-of it (`MODULE_DIRECTIVES`). Together they are the way from a `Module` to a text and back. What a text cannot carry is
-named by `.omitted`, which writers of files look for. Source: [tesla] 11, 12.
+Each directive occurs here twice: its text in a listing (`module_lines`, `kernel_lines`) and its meaning to the
+assembler (`MODULE_DIRECTIVES`). Together they convert a `Module` to text and back. Content that has no text is named by
+`.omitted`, which writers of files check. Source: [tesla] 11, 12.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MODULE_DIRECTIVES: dict[str, Directive] = {}
 """The directives of this module by name."""
 
 OMITTED = "omitted"
-"""Key of `Module.extra`: what the file had that the text does not carry, as a list of str."""
+"""Key of `Module.extra`: content of the file that has no text, as a list of str."""
 
 _HEADER_KEYS = ("elfclass", "e_flags", "e_type", "e_version", "osabi", "abiversion", "modname")
 _WRITABLE = re.compile(r"[A-Za-z_.$@?][\w.$@?]*", re.ASCII)
@@ -157,7 +157,7 @@ def file_of(r: Reader) -> Module:
 
 
 class _DirectiveError(Exception):
-    """A directive that is written in another way than it should be."""
+    """A directive is not written according to its usage."""
 
 
 def _directive(usage: str) -> Callable[[Callable[[Reader, Statement, list[str]], None]], None]:
@@ -215,7 +215,7 @@ def _header(r: Reader, s: Statement, words: list[str]) -> None:
 
 @_directive("omitted WHAT")
 def _omitted(r: Reader, s: Statement, words: list[str]) -> None:
-    """Name something the file had and the listing does not carry: a file made from it would lose that."""
+    """Name content of the file that the listing lacks: a file made from it would lose that."""
     _count(words, 1, 64)
     module = file_of(r)
     module.extra[OMITTED] = [*omitted(module), " ".join(words)]
@@ -237,7 +237,7 @@ def _variable(r: Reader, s: Statement, words: list[str]) -> None:
 
 @_directive("sampler NAME [UNIT] [size X Y Z]")
 def _sampler(r: Reader, s: Statement, words: list[str]) -> None:
-    """Declare a texture reference: of the module, or with its unit where a kernel uses it."""
+    """Declare a texture reference: of the module, or with its unit for a kernel that uses it."""
     _count(words, 1, 6)
     k = words.index("size") if "size" in words else len(words)
     sizes = tuple(_number(words, n, MAX_SPACE - 1, "a size") for n in range(k + 1, len(words)))

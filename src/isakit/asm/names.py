@@ -1,4 +1,4 @@
-"""The values of names: numbers, labels, and expressions that are evaluated when they are asked for."""
+"""The values of names: numbers, labels, and lazily evaluated expressions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _Missing(Exception):
 class Names:
     """Looks names up from inside a scope; every expression is evaluated once.
 
-    `report(statement, token, message)` is told about expressions without a value; they count as 0 from then on.
+    `report(statement, token, message)` is called for expressions without a value; they count as 0 from then on.
     """
 
     def __init__(self, scope: Scope, report: Callable[[Statement, Token | None, str], None] | None = None) -> None:

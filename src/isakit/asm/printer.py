@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Notes = Callable[[Instruction], str]
 """Gives the comment of a listing on an instruction; a text without line ends."""
 Before = Callable[[Instruction], Iterable[str]]
-"""Lines that stand in front of an instruction; comments, where the listing shall assemble."""
+"""Lines before an instruction; comments, if the listing has to assemble."""
 CodeLines = Callable[..., Iterator[str]]
 """Writes the instructions of a program as `instruction_lines` does."""
 _COLUMN = 44
@@ -42,12 +42,12 @@ def lines(
     collapse: bool = True,
     code: CodeLines | None = None,
 ) -> Iterator[str]:
-    """Yield the lines of `listing`, made as they are asked for.
+    """Yield the lines of `listing` lazily.
 
-    `notes` gives what else is said of an instruction, after its words; `before` lines before it. In front of them stand
-    the comments of a program's annotations, whose labels replace those made of an address. Without `header` they say
-    neither instruction set nor program type, for texts that do so themselves. With `collapse` long runs of equal words
-    are one line. `code` takes the place of `instruction_lines`; it may give several lines as one text.
+    `notes` returns a comment after the words of an instruction; `before` lines before it. These follow the comments of
+    a program's annotations, whose labels replace generated ones. Without `header` they state neither instruction set
+    nor program type, for texts that do so themselves. With `collapse` long runs of equal words are one line. `code`
+    replaces `instruction_lines`; it may yield several lines as one text.
     """
     isa = program.decoder.isa
     if header:
@@ -68,9 +68,9 @@ def lines(
 def module_text(module: Module) -> Iterator[str]:
     """Yield the listing of a file of kernels: the lines of the module, then those of its kernels.
 
-    Assembling it gives a module that says the same; what a text cannot carry is named with `.omitted`. Kernels of
-    another instruction set than Tesla are listed without what their files say. Raises IsakitError where the file does
-    not say what its code is.
+    Assembling it gives an equal module; content without a text is named with `.omitted`. Kernels of instruction sets
+    other than Tesla are listed without their file's properties. Raises IsakitError if the file does not identify its
+    code.
     """
     yield f".isa {module.isa} {module.instruction_set.variant}"
     yield from module_header(module)
@@ -158,8 +158,8 @@ def instruction_lines(
 ) -> Iterator[str]:
     """Yield the instructions of one piece of code, with labels for the targets of branches.
 
-    Addresses count what branches of the instruction set count: bytes, or words. `before` gives lines that stand in
-    front of an instruction. With `collapse` long runs of equal words are one line, a `.fill`.
+    Addresses are in the units of the instruction set's branches: bytes, or words. `before` returns lines before an
+    instruction. With `collapse` long runs of equal words are one line, a `.fill`.
     """
     branches = _branches(program) if labels else {}
     names = _names(program, branches) if labels else {}
@@ -225,7 +225,7 @@ class _Rows:
         return f"{line}{' ' * (0 if error else self.room - len(hexed))}  {note}" if note else line
 
     def fill(self, i: Instruction, count: int) -> str:
-        """Return the line of an instruction that stands there several times."""
+        """Return the line of an instruction that is repeated."""
         values = ", ".join(f"{w:#0{self.digits + 2}x}" for w in i.words)
         text = f".fill {count:#x}, {values}"
         what = f"{count} times {i.error or i.text}"
@@ -245,7 +245,7 @@ def label_names(program: Program) -> dict[int, str]:
 
 
 def _branches(program: Program) -> dict[int, CodeAddress]:
-    """Return the targets of branches for which a label may stand, by the address of the branch."""
+    """Return the targets of branches that a label may replace, by the address of the branch."""
     found: dict[int, CodeAddress] = {}
     for i, _ in program.stretches:
         compiled = i.compiled
@@ -258,7 +258,7 @@ def _branches(program: Program) -> dict[int, CodeAddress]:
 
 
 def _names(program: Program, branches: Mapping[int, CodeAddress]) -> dict[int, str]:
-    """Return names by code address, of the targets of branches and of what annotations name."""
+    """Return names by code address, for targets of branches and for annotations."""
     scale = address_scale(program.decoder)
     given = program.annotations.labels if program.annotations is not None else {}
     named = {a // scale: name for a, name in given.items() if a % scale == 0}

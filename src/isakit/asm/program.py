@@ -1,4 +1,4 @@
-"""A program: code of one instruction set, its instructions decoded on demand, and what a kernel says about itself."""
+"""A program: code of one instruction set, its instructions decoded on demand, and the properties of a kernel."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Program(Sequence[Instruction]):
         return cls(decoder, units, address, tail)
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the program without the instructions, which are decoded again when they are asked for."""
+        """Return the program without the instructions, which are decoded again on demand."""
         return {k: v for k, v in vars(self).items() if k not in ("instructions", "_addresses", "source_table")}
 
     @cached_property

@@ -28,11 +28,11 @@ class Directive:
 
 
 class Reader:
-    """Collects the sections of a source text; `sections[0]` holds what stands before the first kernel.
+    """Collects the sections of a source text; `sections[0]` has the content before the first kernel.
 
     In a text without kernels every program has a section, the first one `sections[0]`. `directives` are all there are,
-    by name; those of a file format leave what they make in `file`. `variables` are those of the text, with
-    the bank that their content goes to.
+    by name; those of a file format leave what they make in `file`. `variables` are those of the text, with the bank
+    that their content goes to.
     """
 
     def __init__(self, source: Source, first: Decoder, directives: Mapping[str, Directive]) -> None:

@@ -68,7 +68,7 @@ class Bank:
 
 @dataclass
 class Scope:
-    """Names with their values: numbers, or expressions that are evaluated when they are asked for."""
+    """Names with their values: numbers, or lazily evaluated expressions."""
 
     parent: Scope | None = None
     numbers: dict[str, int] = field(default_factory=dict[str, int])
@@ -94,7 +94,7 @@ class Scope:
 class Section:
     """The code of one kernel, or one program of a text without kernels. `decoder` is that of its program type.
 
-    `sizes` are the lengths of named constants that do not reach up to the next name.
+    `sizes` are the lengths of named constants that end before the next name.
     """
 
     scope: Scope

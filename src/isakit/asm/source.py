@@ -40,7 +40,7 @@ class SourceSpan:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement without labels: its text and where it starts."""
+    """One statement without labels: its text and its start."""
 
     line: int
     column: int
@@ -65,10 +65,10 @@ class Statement:
 
 
 class Source:
-    """A source text, cut into statements; makes the diagnostics about its places.
+    """A source text, split into statements; makes diagnostics at its positions.
 
-    `earlier` is the same text before a change: its statements are kept where lines have not changed. `_open` holds the
-    comment that goes on behind a line, by the line's number.
+    `earlier` is the same text before a change: its statements are reused for unchanged lines. `_open` has the comment
+    that continues after a line, by the line's number.
     """
 
     def __init__(self, text: str, path: str = "<text>", earlier: Source | None = None) -> None:
@@ -133,7 +133,7 @@ class Source:
         return found + ([s.moved(shift) for s in rest] if shift else rest)
 
     def _read(self, found: list[Statement], first: int, last: int) -> list[Statement]:
-        """Append the statements of the lines behind line `first` up to line `last` to those before them."""
+        """Return the statements of the lines after line `first` up to line `last`, appended to those before them."""
         comment = self._open.get(first)
         for number in range(first + 1, last + 1):
             line = self.lines[number - 1]

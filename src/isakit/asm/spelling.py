@@ -14,7 +14,7 @@ _UNWRITABLE = re.compile(r"^[0-9]|[^A-Za-z0-9_.$@?]")
 
 
 class KernelSpelling:
-    """Names of one kernel that can stand in a text, each used once.
+    """Names of one kernel that can occur in a text, each used once.
 
     Attributes: `name`, `constants` (bank to name to offset; names that clash or would read as generated labels are left
     out).
@@ -43,7 +43,7 @@ class KernelSpelling:
 
 
 def bank_names(segments: Iterable[ConstantSegment], used: set[str] | None = None) -> dict[str, int]:
-    """Return the names of a bank that can stand in a text, with their offsets, without those that are `used`."""
+    """Return the names of a bank that can occur in a text, with their offsets, without those that are `used`."""
     used = set() if used is None else used
     names: dict[str, int] = {}
     for s in segments:

@@ -22,7 +22,7 @@ _MOST_WORDS = 32
 _MEMO_LIMIT = 1 << 17
 _NAMED_LIMIT = 64
 _IMPLIED_REACH = 4
-"""Words after the operation among which an implied word may stand."""
+"""Words after the operation among which an implied word may occur."""
 
 Symbol = Callable[[str], int | None]
 
@@ -31,9 +31,9 @@ Symbol = Callable[[str], int | None]
 class Parsed:
     """A parsed statement: tokens without markers, the bits to flip, whether `long` was written.
 
-    `forms` can match its operation; `addressed` ones depend on where the instruction stands. `words` are all its words
-    and `choices` its encodings when none of them is a name; `bits`: the decimal integer in it that is taken for those
-    of an f32 number, None where there is none. `found` is what was found out so far where some words are names, by the
+    `forms` can match its operation; `addressed` ones depend on the instruction's address. `words` are all its words and
+    `choices` its encodings when none of them is a name; `bits`: the decimal integer in it that is taken for those of an
+    f32 number, None where there is none. `found` is what was found out so far where some words are names, by the
     question, the place and their values.
     """
 
@@ -82,7 +82,7 @@ class StatementEncoder:
         return parsed
 
     def _number_as_bits(self, p: Parsed) -> Token | None:
-        """Return the first decimal integer in whose place a number with a point can stand."""
+        """Return the first decimal integer that could be replaced by a number with a decimal point."""
         for k, t in enumerate(p.tokens):
             if _DECIMAL.fullmatch(t.text):
                 tokens = [*p.tokens[:k], replace(t, text=f"{t.text}.0", kind="float"), *p.tokens[k + 1 :]]
@@ -136,10 +136,9 @@ class StatementEncoder:
     def _implied(
         self, forms: list[Form], tokens: list[Token], encodes: bool
     ) -> Iterator[tuple[list[Form], list[Token]]]:
-        """Yield other spellings of the statement, with or without a word that goes without saying, and their forms.
+        """Yield other spellings of the statement, with or without an implied word, and their forms.
 
-        `encodes` says that the statement encodes as it stands: then a word that was written asks for the form that has
-        it.
+        `encodes`: the statement encodes as written, so that a written word selects the form that has it.
         """
         words = [t.text for t in tokens]
         k = next((k for k, word in enumerate(words) if word in self.decoder.isa.implied), None)

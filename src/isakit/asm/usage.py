@@ -1,7 +1,7 @@
 """Directives whose usage is their grammar: one declaration from which their words are read and written.
 
-Words of a usage with capitals stand for values, in the order of the kinds given with it, other words for themselves;
-what is in brackets may be left out, `|` separates alternatives.
+Words of a usage with capitals are values, in the order of the given kinds, other words are literal; parts in brackets
+are optional, `|` separates alternatives.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Arguments:
 # --- kinds of values -------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class Kind:
-    """A kind of value: how it is read, how it is written, and whether an optional one begins at the next word.
+    """A kind of value: functions to read and write it, and a test whether an optional one begins at the next word.
 
     The value of one that is `several` is a dictionary of fields.
     """
@@ -204,7 +204,8 @@ class Line:
 
     Attributes:
         each: the whole usage is repeated for every value.
-        any_order: the groups in brackets may stand in any order; this is the error for other words, `{}` what is known.
+        any_order: the groups in brackets may come in any order; this is the error for other words, with `{}` for the
+            known ones.
     """
 
     def __init__(

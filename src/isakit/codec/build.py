@@ -1,7 +1,7 @@
-"""Instructions from values: chooses the form as the assembler does, and says why where none holds the operands.
+"""Instructions from values: selects the form as the assembler does, and explains why if none fits the operands.
 
-What can be decided by the kinds of the operands is decided once per shape (mnemonic, operand names and kinds): the
-forms that may hold them and, per operand, a table from values to bits that fills itself.
+Decisions that depend on the kinds of operands only are made once per shape (mnemonic, operand names and kinds): the
+candidate forms and, per operand, a table from values to bits that fills itself.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_VALUES = 1 << 14
 
 
 OperandValues = Mapping[str, Any]
-"""Operands by name, as a caller of `build` gives them; which types fit is said by each part."""
+"""Operands by name, as given to `build`; each part determines which types fit."""
 
 
 class _Values(dict[Hashable, "tuple[int, int] | list[Bits]"]):

@@ -37,7 +37,7 @@ class _Namespace:
 class CompiledForm:
     """The functions of one form, each taking the instruction word and generated when it is first asked for.
 
-    Executing an instruction asks for `error` alone: text functions, which cost most, are made for what gets printed.
+    Executing an instruction needs `error` alone: text functions, which cost most, are generated only for printing.
     `addressed`: the text also depends on the address; then `form.text(word, address)` gives it.
     """
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _MEMO_LIMIT = 1 << 16
 SHORTEST_RUN = 32
-"""Equal units of code from which on they are told by their number."""
+"""Equal units of code from which on they are printed as a run."""
 
 
 class Decoder:
@@ -210,7 +210,7 @@ class Decoder:
 
 
 def _depends_on_place(i: Instruction) -> bool:
-    """Return true if the same words may be something else at another address."""
+    """Return true if the same words may decode differently at another address."""
     if i.error == i.decoder.isa.misaligned or i.targets:
         return True
     c = i.compiled

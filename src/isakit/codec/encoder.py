@@ -81,14 +81,14 @@ class Encoder:
         return known
 
     def forms(self, tokens: list[Token]) -> list[Form]:
-        """Return the forms whose mnemonic stands among the tokens (outside parentheses), shortest first."""
+        """Return the forms whose mnemonic is among the tokens (outside parentheses), shortest first."""
         out: list[Form] = []
         for name in self._names(tokens):
             out += [f for f in self.named(name) if f not in out]
         return out
 
     def _names(self, tokens: list[Token]) -> list[str]:
-        """Return the mnemonics among the tokens, outside parentheses and after what stands before an instruction."""
+        """Return the mnemonics among the tokens, outside parentheses and after any prefixes."""
         depth, out = 0, list[str]()
         for t in tokens:
             if t.text == "(":
@@ -102,7 +102,7 @@ class Encoder:
         return out
 
     def plausible(self, forms: list[Form], tokens: list[Token]) -> list[Form]:
-        """Return those of the forms whose indispensable words stand among the tokens; the others cannot match."""
+        """Return the forms whose mandatory words are among the tokens; the others cannot match."""
         words = {t.text for t in tokens}
         out: list[Form] = []
         for f in forms:
@@ -114,7 +114,7 @@ class Encoder:
         return out
 
     def wanted(self, form: Form) -> list[frozenset[str]]:
-        """Return sets of words one of which must stand in a statement of this form, smallest sets first."""
+        """Return sets of words one of which must occur in a statement of this form, smallest sets first."""
         sets = self._wanted.get(form)
         if sets is None:
             sets = self._wanted[form] = wanted(form)
@@ -224,14 +224,14 @@ def _needs(form: Form) -> str:
 
 
 def wanted(form: Form) -> list[frozenset[str]]:
-    """Return sets of words one of which must stand in a statement of this form, smallest sets first."""
+    """Return sets of words one of which must occur in a statement of this form, smallest sets first."""
     sets = [needed_words(form.parts[i[1:-1]]) if i[0] == "{" else frozenset({i}) for i in form.syntax]
     return sorted({s for s in sets if s is not None}, key=len)
 
 
 @dataclass(frozen=True)
 class Conflict:
-    """An operand, tokens `token` to `end`, that read well by itself, but wants bits that something else has set."""
+    """An operand, tokens `token` to `end`, that can be read by itself, but needs bits that something else has set."""
 
     item: int
     token: int

@@ -1,7 +1,7 @@
-"""Effects of an instruction on registers and on the flow of control, remembered by its bits.
+"""Effects of an instruction on registers and on the flow of control, cached by its bits.
 
-Analyses ask this of every instruction of a program, again and again. A part of a form depends on a few bits of the word
-only, so what it says is found once for each value of these bits, and a word is put together from its parts.
+Analyses need these for every instruction of a program, repeatedly. A part of a form depends on a few bits of the word
+only, so its effects are computed once for each value of these bits, and those of a word are combined from its parts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LIMIT = 1 << 16
 
 
 class InstructionFacts:
-    """The facts about a word that do not depend on its address.
+    """The effects of a word, which do not depend on its address.
 
     Attributes:
         uses: registers read.
@@ -32,11 +32,12 @@ class InstructionFacts:
         kills: those of `defs` that lose their old value.
         guarded: a condition decides which lanes execute.
         jumps: some operand is a code address.
-        ends: an operand says that the program ends here.
-        links: an operand says that this is a call.
+        ends: an operand ends the program.
+        links: an operand makes it a call.
         stores: a result goes to memory or to a special register.
-        repeated: executed several times, with operands that move on as earlier instructions said. Any register of their
-            files may be meant, as with an index register.
+        repeated: executed several times, with increments set by earlier instructions. Any register of their files may
+            be
+            accessed, as with an index register.
     """
 
     __slots__ = ("defs", "ends", "guarded", "jumps", "kills", "links", "repeated", "stores", "uses")
@@ -79,7 +80,7 @@ def guards(form: Form, name: str, operand: Operand, word: int) -> bool:
 
 
 class FormFacts:
-    """Gives the facts of the words of one form."""
+    """Returns the effects of the words of one form."""
 
     def __init__(self, isa: InstructionSet, form: Form) -> None:
         shown = {item[1:-1] for item in form.syntax if item[0] == "{"} - {"name"}
@@ -134,7 +135,7 @@ def _joined(found: list[tuple[RegisterId, ...]]) -> tuple[RegisterId, ...]:
 
 
 class _OfPart(dict[int, InstructionFacts]):
-    """The facts of one part by the value of its bits."""
+    """The effects of one part by the value of its bits."""
 
     def __init__(self, isa: InstructionSet, form: Form, name: str, part: Part, shown: bool) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""A decoded instruction: where it stands, what it is, and everything derived from its record on demand."""
+"""A decoded instruction: its position, its record, and everything derived from it on demand."""
 
 from __future__ import annotations
 
@@ -156,9 +156,9 @@ class Instruction:
 
     @property
     def arguments(self) -> dict[str, object]:
-        """The arguments of `build`, besides the mnemonic, that make this very instruction: the operands by name.
+        """The arguments of `build`, besides the mnemonic, that give exactly this instruction: the operands by name.
 
-        `long` and `raw` stand there only where the operands do not say everything.
+        `long` and `raw` are included only if the operands are not sufficient.
         """
         out: dict[str, object] = {o.name: o for o in self.operands}
         c = self.compiled
@@ -242,7 +242,7 @@ class Instruction:
 
     @property
     def guard(self) -> Operand | None:
-        """The operand that decides which lanes execute, None where all do."""
+        """The operand that decides which lanes execute, None if all do."""
         form = self.form
         if form is None:
             return None
@@ -258,7 +258,7 @@ class Instruction:
 
     @property
     def code_address(self) -> CodeAddress | None:
-        """The operand that says where the instruction branches."""
+        """The operand with the target of a branch."""
         form = self.form
         name = form.code_address if form is not None and self.error is None else None
         if form is None or name is None:
@@ -271,7 +271,7 @@ class Instruction:
 
     @property
     def takes_label(self) -> bool:
-        """True if a label may stand for the code address: the instruction's size does not depend on its value."""
+        """True if a label may replace the code address: the instruction's size does not depend on its value."""
         return self.form is not None and self.decoder.encoder.one_size(self.form)
 
     @property
@@ -284,7 +284,7 @@ class Instruction:
 
     @property
     def targets(self) -> tuple[int, ...]:
-        """Byte addresses of all instructions that are branched to: two where a branch stands beside another."""
+        """Byte addresses of all branch targets: two if there is a second branch beside an instruction."""
         if not self.facts.jumps:
             return ()
         scale = self.decoder.view.variant.unit_bytes if self.decoder.isa.word_addressed else 1
@@ -292,7 +292,7 @@ class Instruction:
 
     @property
     def falls_through(self) -> bool:
-        """True if execution may go on with the next instruction."""
+        """True if execution may continue with the next instruction."""
         record = self.record
         if record is None or self.error is not None:
             return False
@@ -300,7 +300,7 @@ class Instruction:
         return not facts.ends and (not record.ends or facts.links or facts.guarded)
 
     def explain(self) -> Explanation:
-        """Explain what every bit means."""
+        """Explain every bit."""
         from isakit.codec.explain import explain
 
         return explain(self)

@@ -1,4 +1,4 @@
-"""Forms as syntax lines for people: what is fixed, what can be chosen, what may be left out."""
+"""Forms as readable syntax lines: fixed words, choices, and optional parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def optional(part: Part) -> bool:
 
 
 def spellings(part: Part) -> list[str]:
-    """Return the words of an operand that is nothing but a choice of words; else an empty list."""
+    """Return the words of an operand that is only a choice of words, else an empty list."""
     if isinstance(part, Enum):
         return list(dict.fromkeys(n for n in part.names.values() if n))
     if isinstance(part, Literal):

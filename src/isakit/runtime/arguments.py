@@ -31,8 +31,8 @@ class Passed:
     def update(self) -> None:
         """Copy what the kernel wrote back into the arrays.
 
-        Raises LaunchError, after all others, where it wrote to an array that is read-only, or other values to elements
-        that are one place of memory.
+        Raises LaunchError, after copying the others, if it wrote to a read-only array, or different values to elements
+        that share memory.
         """
         refused = shared = False
         for array, buffer in self.arrays:
@@ -99,10 +99,10 @@ def pass_arguments(
 
 
 def guess_pointer_bytes(args: Sequence[object], area: int) -> int:
-    """Return 4, or 8 where only that makes the arguments fill a parameter area of `area` bytes exactly.
+    """Return 4, or 8 if only that makes the arguments fill a parameter area of `area` bytes exactly.
 
-    Files of the first CUDA releases do not describe parameters, but say how much shared memory they and the launch
-    header take.
+    Files of the first CUDA releases do not describe parameters, but state the size in shared memory of parameters and
+    launch header.
     """
     sizes: dict[int, int] = {}
     for pointer in (4, 8):
@@ -179,9 +179,9 @@ def _array_buffer(memory: DeviceMemory, array: Array, what: str, passed: Passed,
 
 
 def _check_element(array: Array, param: Param | None, what: str) -> None:
-    """Check an array's dtype against the kernel's parameter, where that has one.
+    """Check an array's dtype against the kernel's parameter, if that states one.
 
-    Signed and unsigned integers of one size are the same to a kernel, and bytes are raw memory. Raises LaunchError.
+    Signed and unsigned integers of one size are equivalent to a kernel, and bytes are raw memory. Raises LaunchError.
     """
     if param is None or not param.element:
         return
@@ -196,7 +196,7 @@ def _check_element(array: Array, param: Param | None, what: str) -> None:
 
 
 def _check_number(arg: object, param: Param, what: str) -> None:
-    """Raise LaunchError for memory given for a parameter that is not an address, where the kernel tells."""
+    """Raise LaunchError for memory passed for a parameter that is known not to be an address."""
     if isinstance(arg, np.ndarray) and arg.ndim == 0:
         raise LaunchError(f"{what} is {param.kind}, got an array of no dimensions: pass its number, {param.name}[()]")
     if isinstance(arg, np.ndarray | Buffer):
@@ -229,7 +229,7 @@ def _address(buffer: Buffer, param: Param | None, what: str, pointer_bytes: int)
 
 
 def _scalar(arg: object, param: Param | None, what: str) -> bytes:
-    """Return a number as bytes: NumPy scalars as they are, Python ints as 32-bit integers, Python floats as f32."""
+    """Return a number as bytes: NumPy scalars unchanged, Python ints as 32-bit integers, Python floats as f32."""
     size = param.size if param is not None else None
     kind = param.kind if param is not None else ""
     letter = "u" if param is not None and param.is_pointer else kind[:1]  # an address is a number

@@ -38,7 +38,7 @@ class Buffer:
         return self.nbytes > 0 and (found is None or found[1] < self.address + self.nbytes)
 
     def free(self) -> None:
-        """Give the memory back; freeing twice does nothing. Raises LaunchError for a buffer that does not own it."""
+        """Free the memory; freeing twice does nothing. Raises LaunchError for a buffer that does not own it."""
         if not self._owned:
             raise LaunchError(f"{self} is a range of another buffer; free that one, or the address with Device.free")
         if not self.freed:
@@ -46,7 +46,7 @@ class Buffer:
         self._freed = True
 
     def view(self, offset: int = 0, nbytes: int | None = None) -> Bytes:
-        """Return the bytes themselves: changes go both ways until `alloc` makes the device's memory grow.
+        """Return the bytes themselves: changes are shared until `alloc` makes the device's memory grow.
 
         Raises LaunchError for bytes outside of the buffer and for a freed one.
         """
@@ -61,7 +61,7 @@ class Buffer:
     def write(self, data: Array | bytes | bytearray | memoryview, offset: int = 0) -> None:
         """Copy an array (in C order, its numbers little-endian) or bytes into the buffer, from byte `offset` on.
 
-        Raises LaunchError as `view`, and for what is neither.
+        Raises LaunchError as `view`, and for other objects.
         """
         raw = device_bytes(data)
         with self.memory.lock:
@@ -98,7 +98,10 @@ class Buffer:
 
 
 def device_bytes(data: Array | bytes | bytearray | memoryview) -> Bytes:
-    """Return an array's content, in C order and little-endian, or bytes' own. Raises LaunchError for other things."""
+    """Return an array's content, in C order and little-endian, or bytes unchanged.
+
+    Raises LaunchError for other objects.
+    """
     if not isinstance(data, np.ndarray | np.generic):
         try:
             return np.frombuffer(data, np.uint8)

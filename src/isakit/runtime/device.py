@@ -39,24 +39,24 @@ BufferOrAddress = Buffer | int
 class Device(LaunchDevice):
     """A Tesla chip with its memory.
 
-    Several threads may use a device; launches, allocations and copies are done one after the other.
+    Several threads may use a device; launches, allocations and copies are serialized.
 
     Args:
         chip: variant name or alias: g80, g84, gt200, gt215, mcp77.
-        engine: `reference` runs everywhere; `llvm` compiles; `auto` takes the fastest there is.
+        engine: `reference` runs everywhere; `llvm` compiles; `auto` selects the fastest available.
         tier: how the llvm engine runs a kernel: `interp`, `jit` or `auto`.
         threads: threads of the llvm engine; None uses all cores.
         mul_zero_wins, sat_nan, nonfp_deriv_inf: multiprocessor flags that change arithmetic.
-        choices: answers to what the documents leave open.
+        choices: choices where the documents leave behaviour open.
         texturing: the same for the texture units.
         limits: enforce the chip's launch limits (threads per block, registers, ...).
         memory: a writable buffer (a memory map, shared memory, a `bytearray`) to be the device's memory: byte n of it
-            is device address n, and nothing is copied. It is as large as the memory gets, less a few bytes at the end;
-            allocations start at 64 KB. Left out, the device makes its own, which grows as far as addresses go.
+            is device address n, and nothing is copied. Its size, less a few bytes at the end, limits the memory;
+            allocations start at 64 KB. By default the device allocates its own, which grows up to the address limit.
 
     Attributes: `memory`, `windows` (g[] space number -> window of the memory; g14 covers all of it at first, and g15,
-    from which fences of sm_13 read, gets a window of zeros with the first launch that needs one),
-    `textures` and `samplers` (what $t and $s numbers stand for).
+    from which fences of sm_13 read, gets a window of zeros with the first launch that needs one), `textures` and
+    `samplers` (by $t and $s number).
     """
 
     # --- memory -----------------------------------------------------------------------------------------------------
@@ -68,7 +68,7 @@ class Device(LaunchDevice):
         return Buffer(self.memory, self.memory.alloc(int(nbytes), address), int(nbytes))
 
     def free(self, where: BufferOrAddress) -> None:
-        """Give back an allocation, by its buffer or address. Raises LaunchError for an address where none starts."""
+        """Free an allocation, by its buffer or address. Raises LaunchError for an address where none starts."""
         if isinstance(where, Buffer):
             where.free()
         else:
@@ -77,7 +77,7 @@ class Device(LaunchDevice):
     def buffer(self, address: int, nbytes: int | None = None) -> Buffer:
         """Return the bytes at a device address as a buffer that owns nothing.
 
-        `nbytes` left out: up to the end of the allocation. Raises LaunchError for bytes outside of any allocation.
+        `nbytes` defaults to the rest of the allocation. Raises LaunchError for bytes outside of any allocation.
         """
         found = self.memory.range_of(address)
         if found is None:
@@ -92,7 +92,7 @@ class Device(LaunchDevice):
     def write(self, where: BufferOrAddress, data: Array | bytes | bytearray | memoryview, offset: int = 0) -> None:
         """Copy an array (in C order) or bytes to a buffer or device address, from byte `offset` on.
 
-        Raises LaunchError where they do not fit, for a freed buffer and for one of another device.
+        Raises LaunchError if they do not fit, for a freed buffer and for one of another device.
         """
         self._at(where, offset).write(data, 0 if isinstance(where, int) else offset)
 
@@ -110,7 +110,7 @@ class Device(LaunchDevice):
     def copy(self, to: BufferOrAddress, source: BufferOrAddress, nbytes: int | None = None) -> None:
         """Copy within the device, between buffers or device addresses; the ranges may overlap.
 
-        Left out, `nbytes` is the size of the source buffer, or what is left of the allocation at its address. Raises
+        `nbytes` defaults to the size of the source buffer, or the rest of the allocation at its address. Raises
         LaunchError as `write`.
         """
         with self.memory.lock:
@@ -161,15 +161,17 @@ class Device(LaunchDevice):
         """Load a module (from `isakit.load`), a program (from `isa.assemble` or `isa.disassemble`) or 32-bit words.
 
         Args:
-            source: where the kernels come from.
-            registers: registers per thread, where the source does not say, or to overrule it.
+            source: the source of the kernels.
+            registers: registers per thread, if the source does not state them, or to override it.
             shared: bytes of shared memory per block, likewise; includes launch header and parameters.
             local: bytes of local memory per thread, likewise.
             barriers: barriers per block, likewise.
-            params: the parameters, where the source does not say: names or sizes of types ("f32", "ptr", 8), pairs of
+            params: the parameters, if the source does not state them: names or sizes of types ("f32", "ptr", 8), pairs
+                of
                 (name, type), or `Param` objects. Types are laid out with natural alignment.
-            pointer_bytes: bytes an array argument takes where nothing says so: 4, or 8 for kernels compiled for 64-bit
-                hosts; left out, what fits the shared memory the kernel declares.
+            pointer_bytes: size of an array argument in bytes, if not stated: 4, or 8 for kernels compiled for 64-bit
+                hosts
+                (default: the one that fits the shared memory the kernel declares).
 
         Returns:
             The kernels by name; a raw program has one, `main`.

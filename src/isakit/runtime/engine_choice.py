@@ -37,10 +37,10 @@ def unusable() -> str | None:
 
 
 def chosen(engine: str, why_not: Callable[[], str | None] = unusable, depth: int = 3) -> bool:
-    """Return true if the llvm engine shall run a program; `why_not` gives the reason why it cannot be used, if any.
+    """Return true if the llvm engine is to run a program; `why_not` returns the reason why it is unavailable, if any.
 
-    `auto` does without, with one warning per process that points `depth` callers up. Raises LaunchError for an unknown
-    name, NotModelled for `llvm` where it cannot be had.
+    `auto` then does without it, with one warning per process that points `depth` callers up. Raises LaunchError for an
+    unknown name, NotModelled for `llvm` if it is unavailable.
     """
     if engine not in ENGINES:
         raise LaunchError(f"no engine {engine!r}; there are: {', '.join(ENGINES)}")

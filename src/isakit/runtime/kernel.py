@@ -39,13 +39,12 @@ class LoadedKernel:
     Attributes:
         info: the description of the kernel: name, params, shared_bytes, ... The names below that it has are read there.
         code: the decoded program, for the device's chip.
-        pointer_bytes: size of an array argument where `params` does not say: 4, 8, or None to take the one that fits
-            the shared memory the kernel declares (else 4).
+        pointer_bytes: size of an array argument if `params` does not state it: 4, 8, or None for the one that fits the
+            shared memory the kernel declares (else 4).
         constants: constant bank number -> content; can be replaced between launches. Banks of the module are shared
             with its other kernels.
         samplers: texture references of the kernel: name -> number.
-        printing: the variable of the module in which kernels leave what they print; a launch writes it to the standard
-            output.
+        printing: the module's variable with the output of kernels; a launch writes it to standard output.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class LoadedKernel:
 
     @property
     def barriers(self) -> int:
-        """Barriers of a block; all 16 where nothing says how many."""
+        """Number of barriers of a block; all 16 if it is not stated."""
         return 16 if self.info.barriers is None else self.info.barriers
 
     def bind(self, name: str | int, texture: Texture | Array | None, sampler: Sampler | None = None) -> None:
@@ -147,15 +146,15 @@ class LoadedKernel:
         Args:
             grid: blocks in x and y.
             block: threads in x, y and z.
-            *args: arrays (passed by reference and updated in place), buffers, numbers, or bytes as they are.
-            param_bytes: the parameter area from s[0x10] on as it is, instead of `args`.
-            max_instructions: bound of the instructions executed, counted once per warp.
-            limits: whether the chip's limits are enforced (default: what the device says).
+            *args: arrays (passed by reference and updated in place), buffers, numbers, or raw bytes.
+            param_bytes: the raw parameter area from s[0x10] on, instead of `args`.
+            max_instructions: limit of the instructions executed, counted once per warp.
+            limits: whether the chip's limits are enforced (default: as for the device).
             windows: g[] spaces that differ from the device's, by number.
             dynamic_shared: bytes of shared memory past those the kernel declares.
 
-        Raises LaunchError, MachineFault (its note: the line of the source), BudgetExceeded. Arrays hold what was
-        written so far after a fault.
+        Raises LaunchError, MachineFault (its note: the line of the source), BudgetExceeded. After a fault, arrays hold
+        the values written so far.
         """
         # Interrupts wait until the arrays are up to date and their buffers free; other threads wait for the memory.
         with self.device.memory.lock, deferred():
@@ -174,7 +173,7 @@ class LoadedKernel:
                 self._show_printed()
 
     def _show_printed(self) -> str:
-        """Write what a launch has printed; returns the assertion that failed first, the empty text if none has."""
+        """Write the output of a launch; return the first failed assertion, "" if there is none."""
         buffer = self.printing
         if buffer is None:
             return ""

@@ -55,14 +55,14 @@ class LaunchDevice:
 
     @property
     def engine(self) -> str:
-        """The engine that runs launches where it can: `llvm` or `reference`."""
+        """The engine that runs launches where possible: `llvm` or `reference`."""
         return engine_of(self._execute)
 
     def provide(self, code: Code) -> None:
-        """Add to a kernel's windows what every launch needs: one for the fences of sm_13.
+        """Add the window that every launch needs to a kernel's windows: the one for fences of sm_13.
 
-        Not done at loading, since looking for fences takes as long as decoding, and programs launch few of the kernels
-        of their modules.
+        Not done at loading, since finding fences takes as long as decoding, and programs launch few of the kernels of
+        their modules.
         """
         if FENCE_SPACE not in self.windows and reads_space(code, f"g{FENCE_SPACE}"):
             self.windows[FENCE_SPACE] = LinearWindow(self._room(FENCE_BYTES), FENCE_BYTES)

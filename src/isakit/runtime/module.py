@@ -29,8 +29,8 @@ class LoadedModule(Mapping[str, LoadedKernel]):
 
     Attributes:
         info: the description of the module.
-        globals: variables in device memory, by name; `globals[name].address` is what the code sees.
-        constants: constant bank number -> content. The kernels share these; launches use what they hold then.
+        globals: variables in device memory, by name; `globals[name].address` is the address in the code.
+        constants: constant bank number -> content. The kernels share these; launches use their present content.
         symbols: named constants: name -> (bank, offset, size).
         samplers: texture references: name -> number, for those that have one for the whole module.
     """
@@ -106,7 +106,7 @@ class LoadedModule(Mapping[str, LoadedKernel]):
 
 
 def described(source: object, chip: str) -> Module:
-    """Return the description of what is to be loaded: a module, an assembled or disassembled program, or 32-bit words.
+    """Return the description of the object to load: a module, an assembled or disassembled program, or 32-bit words.
 
     Raises LaunchError for anything else, and for code of another instruction set.
     """

@@ -1,6 +1,6 @@
-"""Output of kernels: records that they leave in a buffer, as text.
+"""Output of kernels: formatting the records they write to a buffer.
 
-The buffer is a variable of the module; `compile/c/headers/cuda/printing.h` says what is in it, and
+The buffer is a variable of the module; `compile/c/headers/cuda/printing.h` describes its content, and
 `compile/python/output.py` writes one record more, that of Python's `print`.
 """
 
@@ -22,12 +22,12 @@ BUFFER = "__isakit_printed"
 _PRINT, _ASSERTION, _PYTHON = 1, 2, 3
 _UNSIGNED, _FLOAT, _DOUBLE, _BOOLEAN = 0, 2, 3, 4
 _VALUE = b"\1"
-"""In the text of Python's `print`: here stands the next value. Kinds of such a record have four bits each."""
+"""Placeholder of a value in the text of Python's `print`. Kinds of such a record have four bits each."""
 _CONVERSION = re.compile(rb"%([-+ #0]*)(\*|\d*)(?:\.(\*|-?\d*))?(hh|h|ll|l|j|z|t|L)?([diouxXeEfFgGaAcsp%])")
 _WIDEST = 4096
 """Characters that one conversion makes at most."""
 LONGEST_TEXT = 1 << 16
-"""Bytes of one text."""
+"""Longest text in bytes."""
 TextAt = Callable[[int], bytes]
 """Gives the text at an address of the device's memory."""
 

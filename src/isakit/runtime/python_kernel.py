@@ -20,8 +20,8 @@ Dims = int | Sequence[int]
 class PythonKernel:
     """A Python function that runs on a simulated chip: `stats = saxpy[grid, block](n, 2.0, x, y)`.
 
-    Nothing is compiled before the first use. `ptx` and `module()` show what became of it; `device.load(saxpy.module())`
-    loads it like a file. Without a device of its own it runs on a gt200 of its own.
+    Nothing is compiled before the first use. `ptx` and `module()` return the results of compiling it;
+    `device.load(saxpy.module())` loads it like a file. The default device is a gt200.
 
     Attributes: `function`, `name`, `device` (where it runs).
     """

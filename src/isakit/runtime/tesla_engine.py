@@ -43,12 +43,12 @@ def executor(
 ) -> Execute:
     """Return the function that runs launches on the engine a user asked for.
 
-    `portable` makes code that needs no special instructions of the host; it is slower. `most_work` bounds launches that
+    `portable` makes code that needs no special instructions of the host; it is slower. `most_work` limits launches that
     the reference engine runs, as `Machine.most_work`.
 
-    `llvm` and `auto` leave single launches that compiled code does not do to the reference engine; `auto` also does
-    without LLVM, with one warning per process, and loads it only for a kernel that is worth compiling. Raises
-    LaunchError for an unknown name, NotModelled for `llvm` where it cannot be had.
+    `llvm` and `auto` leave launches that compiled code cannot run to the reference engine; `auto` also works without
+    LLVM, with one warning per process, and loads it only for a kernel worth compiling. Raises LaunchError for an
+    unknown name, NotModelled for `llvm` if it is unavailable.
     """
     if tier not in TIERS:
         raise LaunchError(f"no tier {tier!r}; there are: {', '.join(TIERS)}")
@@ -74,7 +74,7 @@ def _usable() -> bool:
 WORTH = 1 << 17
 """Threads, over all launches of a kernel without loops, from which on compiling it pays."""
 LAUNCH = WORTH // 16
-"""Threads that the smallest launch counts for: what the reference machine does for one takes longer than they do."""
+"""Threads that the smallest launch counts for: the overhead of the reference machine exceeds the time for these."""
 _launched: WeakKeyDictionary[Code, int] = WeakKeyDictionary()
 
 

@@ -61,7 +61,7 @@ class _File:
         return int.from_bytes(self.data[at : at + 4], "little")
 
     def level(self, at: int, format: GxmFormat, width: int, height: int, **more: Any) -> tuple[Array, int]:
-        """Return texels of a level and where the next one begins."""
+        """Return the texels of a level, and the offset of the next one."""
         try:
             size = texture_bytes(format, width, height, more.get("stride"), more.get("layout", "linear"))
             if at + size > len(self.data):
@@ -83,11 +83,11 @@ def read_texture(
     filter: Literal["nearest", "bilinear"] = "bilinear",
     wrap: Literal["clamp", "wrap", "mirror"] = "clamp",
 ) -> Texture:
-    """Read a texture from a `.npy`, `.dds`, `.ktx` or `.gxt` file, or a picture; the kind is told by the content.
+    """Read a texture from a `.npy`, `.dds`, `.ktx` or `.gxt` file, or a picture; the kind follows from the content.
 
     Arrays are [height, width, channels], [depth, height, width, channels] or [6, size, size, channels] for a cube map;
-    integers must be uint8. Row 0 of a file is row 0 of the texture. Raises FormatError for what cannot be read,
-    OSError, IsakitError where Pillow is missing.
+    integers must be uint8. Row 0 of a file is row 0 of the texture. Raises FormatError for an unreadable file, OSError,
+    IsakitError if Pillow is missing.
     """
     name = fspath(path)
     with open(path, "rb") as f:

@@ -52,8 +52,8 @@ class Result(dict[str, Array]):
 
     Vertex: `position`, `color0`, `color1`, `fog`, `texcoord0` ..., `pointsize`, `clip0` ... as f32. Fragment: `color`
     (f32, whatever its format) and, where the shader can, `discard` (bool) and `depth`. Names are attributes, too.
-    `notes` says which instructions were run on inferred knowledge, `instructions` how many instructions of groups of
-    invocations were executed.
+    `notes`: the executed instructions of inferred meaning; `instructions`: the number of instructions executed, counted
+    once per group of invocations.
     """
 
     notes: tuple[str, ...] = ()
@@ -84,30 +84,32 @@ def run(
     """Run a shader over many vertices or pixels.
 
     Args:
-        shader: what `isakit.load` gives for a GXP file.
+        shader: the result of `isakit.load` for a GXP file.
         attributes: vertex inputs by name or semantic: arrays [vertices, components], or one row for all; or
-            `VertexStream`, as they lie in memory.
+            `VertexStream`, in their memory layout.
         varyings: fragment inputs: `texcoord0` .. `texcoord9`, `color0`, `color1`, `fog`, `position`; arrays
             [pixels, components] or images [height, width, components]. Neighbours for derivatives are those of the
-            image; in a plain list four pixels in a row are a quad. `back_facing` (bool, for all or for each) is what
-            programs read in g16.
-        uniforms: by name: scalars, vectors, or arrays [array size, components]; what is not given is 0.
+            image; in a plain list four pixels in a row are a quad. `back_facing` (bool, for all or for each) is the
+            value
+            of g16.
+        uniforms: by name: scalars, vectors, or arrays [array size, components]; missing ones are 0.
         textures: by the sampler's name: a `Texture` or `Volume`, or an array of texels; for an array of samplers a list
             of them.
         buffers: uniform buffers in memory, by name or number: arrays, changed in place by stores.
-        target: the colours there before, for fragment shaders that read them from o0: [pixels, components] or an image.
-        count: the number of invocations, where no input tells it.
-        rules: what the arithmetic does where the hardware's behaviour is not known.
+        target: the previous colours, for fragment shaders that read them from o0: [pixels, components] or an image.
+        count: the number of invocations, if no input determines it.
+        rules: choices on arithmetic where the hardware's behaviour is not known.
         max_instructions: limit for a program that does not end.
-        engine: `reference`, `llvm` (compiled code for the straight parts of the program), or `auto`: compiled code once
+        engine: `reference`, `llvm` (compiled code for straight-line parts of the program), or `auto`: compiled code
+            once
             enough invocations have run for it to pay.
         output: format of the output register of a fragment shader (`declared`, `uchar4`, `half4` ...): the result
             `packed` holds its words, u32 [pixels, words].
 
     Missing components of inputs are 0, a missing fourth one is 1. Numbers are converted to a parameter's type, but for
-    arrays of `np.uint32`: where a parameter is f32 they are what its registers hold, bit for bit. Raises LaunchError
-    for names, shapes and types that do not fit, NotModelled for instructions of unknown meaning, MachineFault for bad
-    addresses, BudgetExceeded.
+    arrays of `np.uint32`: for an f32 parameter they are the bits of its registers. Raises LaunchError for names, shapes
+    and types that do not fit, NotModelled for instructions of unknown meaning, MachineFault for bad addresses,
+    BudgetExceeded.
     """
     if not isinstance(shader, Shader):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise LaunchError(f"this takes a shader, which `isakit.load` makes of a GXP file, not {shader!r}")

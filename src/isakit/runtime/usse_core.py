@@ -48,7 +48,7 @@ class Core:
         raise AttributeError(name)
 
     def run(self, program: Program, max_instructions: int = 1_000_000) -> Core:
-        """Run a program from its first instruction to its end; registers keep what earlier runs left.
+        """Run a program from its first instruction to its end; registers keep their values from earlier runs.
 
         Raises NotModelled, MachineFault, BudgetExceeded.
         """
@@ -61,9 +61,9 @@ class Core:
         return self._machine
 
     def steps(self, program: Program, max_instructions: int = 1_000_000) -> Iterator[tuple[Instruction, Array]]:
-        """Run a program an instruction at a time: before each, the instruction and which lanes stand at it (bool).
+        """Run a program an instruction at a time: before each, yield the instruction and the lanes at it (bool).
 
-        Registers can be looked at and changed in between. Raises as `run` does.
+        Registers can be read and changed in between. Raises as `run` does.
         """
         for pc, mask in self._machine.steps(ShaderCode(program, self.rules), max_instructions):
             yield program[pc], np.ones(self._machine.lanes, bool) if mask is None else mask.copy()

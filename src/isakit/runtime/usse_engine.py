@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Engine = Literal["auto", "reference", "llvm"]
 FEW = 1 << 12
-"""Invocations that `auto` leaves to the reference engine, even where compiled code is on disk."""
+"""Number of invocations up to which `auto` uses the reference engine, even if compiled code is on disk."""
 WORTH = 1 << 19
 """Invocations, over all runs of a program, from which on `auto` compiles it."""
 
@@ -27,7 +27,7 @@ def check_engine(engine: str) -> None:
 
 
 def stretches_for(engine: Engine, code: ShaderCode, invocations: int) -> tuple[CompiledRuns, bool] | None:
-    """Return the compiled parts of a program for a run over some invocations, and whether to make the missing ones.
+    """Return the compiled parts of a program for a run over invocations, and whether to compile missing ones.
 
     None for the reference engine. Raises NotModelled for `llvm` where it cannot be had; `auto` warns.
     """
@@ -44,7 +44,7 @@ def stretches_for(engine: Engine, code: ShaderCode, invocations: int) -> tuple[C
 
 
 def sampling(engine: Engine, invocations: int) -> WordsOf:
-    """Return the function that makes the registers of samples for so many invocations."""
+    """Return the function that computes the registers of texture samples for the given number of invocations."""
     if (engine == "auto" and invocations < FEW) or not chosen(engine, unusable, depth=7):
         return words_of
     from isakit.engine.llvm import host

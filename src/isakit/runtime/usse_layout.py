@@ -30,14 +30,14 @@ from isakit.formats.gxp import (
 )
 
 SCALES = {"u8": 255, "s8": 127, "u16": 65535, "s16": 32767}
-"""The integer that stands for 1.0 in formats of results."""
+"""The integer that represents 1.0 in formats of results."""
 
 SHARED_REGISTERS = 256
 """Registers sa0 and following."""
 BACK_FACING = 16
 """The global register whose bit 0 tells the facing."""
 MAX_WORDS = 1 << 22
-"""More than any uniform buffer holds; keeps a wrong size from asking for memory."""
+"""More than any uniform buffer holds, so that a wrong size does not allocate memory."""
 
 _PER_WORD = {"f32": 1, "u32": 1, "s32": 1, "f16": 2, "u16": 2, "s16": 2, "u8": 4, "s8": 4}
 _STORE = {"f32": np.float32, "f16": np.float16, "u32": np.uint32, "s32": np.int32, "u16": np.uint16, "s16": np.int16,
@@ -151,9 +151,9 @@ def _input_type(bits: InputBits, number: int) -> str:
 
 
 def check(gxp: GxpFile, path: str | None) -> None:
-    """Raise FormatError for tables that lead beyond the registers, NotModelled for types without a known layout.
+    """Raise FormatError for tables that exceed the registers, NotModelled for types without a known layout.
 
-    Reading a file checks that its parts lie inside it, not what the numbers in them mean.
+    Reading a file checks that its parts are inside of it, not the meaning of the numbers in them.
     """
     data = container_base(gxp, DATA) or 0
     base = container_base(gxp, LITERAL_BUFFER)

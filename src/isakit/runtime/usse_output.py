@@ -1,8 +1,8 @@
-"""The output register of a fragment program: how colours stand in it, as GXM names the formats.
+"""The output register of a fragment program: the layout of colours in it, by GXM's names of formats.
 
-A program leaves its colour in the type that its file declares; what the driver appends to it converts that to the
-format of the output register, which the target asks for. A program with native colour writes the register itself, so
-that its format must be the declared one.
+A program outputs its colour in the type that its file declares; code appended by the driver converts it to the format
+of the output register, which the target requires. A program with native colour writes the register itself, so that its
+format must be the declared one.
 """
 
 from __future__ import annotations

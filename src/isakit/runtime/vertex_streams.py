@@ -1,4 +1,4 @@
-"""Vertex attributes as they lie in memory: interleaved streams in the formats that GXM has for them."""
+"""Vertex attributes in memory: interleaved streams in GXM's formats."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ ATTRIBUTE_FORMATS = ("U8", "S8", "U16", "S16", "U8N", "S8N", "U16N", "S16N", "F1
 
 @dataclass(frozen=True)
 class VertexStream:
-    """An attribute in a stream of vertices; it stands for the array of its values wherever one is taken.
+    """An attribute in a stream of vertices; it can be passed wherever an array of its values can.
 
     Integers are passed as numbers, `N` formats as fractions of their largest value (signed ones at least -1), `UNTYPED`
-    ones as the 32 bits they are. What a program's register holds of them is what its parameter's type asks for.
+    ones as their 32 bits. The type of the program's parameter determines the content of its registers.
 
     Args:
         data: the bytes of the stream, or an array whose bytes are taken.
         format: one of `ATTRIBUTE_FORMATS`.
         components: numbers per vertex, 1 to 4.
         offset: bytes from the beginning of a vertex to the attribute.
-        stride: bytes from one vertex to the next; by default the attribute's own size.
-        count: vertices; by default all that lie in the data.
+        stride: bytes from one vertex to the next; (default: the attribute's own size).
+        count: vertices (default: all in the data).
 
-    Raises LaunchError for what does not fit.
+    Raises LaunchError for inconsistent arguments.
     """
 
     data: object
@@ -63,7 +63,7 @@ class VertexStream:
     def values(self) -> Array:
         """Return the values, [vertices, components]: f32 for `N` formats and floats, else the stored integers.
 
-        Raises LaunchError where the data ends before the vertices do.
+        Raises LaunchError if the data is too short.
         """
         raw = _bytes(self.data)
         stride = self.size if self.stride is None else self.stride

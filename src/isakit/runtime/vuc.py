@@ -1,6 +1,6 @@
-"""The vµc core as users meet it: load a program, step it, run it, look at everything.
+"""The vµc core for users: load a program, step it, run it, inspect everything.
 
-`isakit.vuc.Core("vp2")`; see `isakit.machine.vuc` for what is inside.
+`isakit.vuc.Core("vp2")`; see `isakit.machine.vuc` for the implementation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEFAULT_CYCLES = 1_000_000
 class Stop:
     """The reason why a run ended, and its cost.
 
-    `reason`: `limit` (the cycles are used up), `until` (the address or condition asked for), `halted` (by the host or
+    `reason`: `limit` (the cycles are used up), `until` (the requested address or condition), `halted` (by the host or
     the watchdog), `asleep` (only the host could wake the core), `spinning` (an unconditional branch to itself, which
     the core can only leave by the host). `cycles` and `instructions` of this run.
     """
@@ -44,13 +44,15 @@ class Core(Machine):
 
     Args:
         variant: `vp2`, `vp3` or `vp4`, or a chip's name.
-        options: settings for what is not documented.
-        engine: `reference` (Python, one function per instruction word), `llvm` (compiled code; the reference core does
-            what touches the units around the core), or `auto`: compiled code once a program has run for a while, if
+        options: settings for undocumented behaviour.
+        engine: `reference` (Python, one function per instruction word), `llvm` (compiled code; the reference core
+            executes
+            instructions that access the units around the core), or `auto`: compiled code once a program has run for a
+            while, if
             llvmlite is installed. The results are the same. Cycles that are watched run on the reference core.
 
     State: `r`, `p`, `acc`, `data` (D[], 0x800 cells) are written like lists that keep their length: $r0, $p1 and $p15
-    keep their meaning, negative numbers become the two's complement. `sr` (by number or name, without side effects),
+    keep their invariants, negative numbers become the two's complement. `sr` (by number or name, without side effects),
     `pc`, `cycle`, `icnt`, `host` (host registers by name and address), `memory` (host memory for rings and surfaces).
     `on_cycle`, if set, is called with a `Cycle` for every cycle; runs are slower then.
     """
@@ -142,7 +144,7 @@ class Core(Machine):
             self.on_cycle(watch.step())
 
     def watch(self, max_cycles: int = DEFAULT_CYCLES) -> Iterable[Cycle]:
-        """Yield the cycles of a run in order, each with what issued, what landed and the hazards in it."""
+        """Yield the cycles of a run in order, each with the issued instruction, landed writes and hazards."""
         watch = Watch(self)
         end = self.cycle + max_cycles
         while self.cycle < end and not self.halted:
@@ -155,11 +157,11 @@ class Core(Machine):
         until: int | Callable[[Core], bool] | None = None,
         stop_spinning: bool = False,
     ) -> Stop:
-        """Run until something ends it, at most `max_cycles` cycles.
+        """Run until the program ends or stops, at most `max_cycles` cycles.
 
         `until` is an instruction address about to issue, or a condition checked before every cycle. `stop_spinning`
-        also ends the run where the program branches to itself forever (`end: bra end; nop`) with nothing under way and
-        no watchdog set.
+        also ends the run where the program branches to itself forever (`end: bra end; nop`) with no pending writes and
+        no watchdog.
         """
         first_cycle, first_issued = self.cycle, self.issued
         spins = self._spins() if stop_spinning else frozenset[int]()
@@ -218,7 +220,7 @@ class Core(Machine):
 
     # --- state --------------------------------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
-        """Return everything a program can see, as plain data: ready for JSON."""
+        """Return all state visible to a program, as plain data that can be written as JSON."""
         return {
             "variant": self.variant,
             "cycle": self.cycle,

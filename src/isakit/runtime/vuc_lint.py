@@ -42,7 +42,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class _Late:
-    """A write under way: the register, the first cycle (relative to issue) a reader sees it, the cycle it lands.
+    """A write in flight: the register, the first cycle (relative to issue) a reader sees it, the cycle it lands.
 
     Two registers are the linter's own: `mb`, the macroblock registers, and `view`, $lhi and $llo read by name.
     """
@@ -118,7 +118,7 @@ class _Linter:
 
     # --- control flow -------------------------------------------------------------------------------------------------
     def _targets(self, at: int, op: CoreOp) -> tuple[list[int], bool]:
-        """Return the addresses that may follow the delay slot by a branch, and whether the straight way is possible."""
+        """Return the possible successors of the delay slot by a branch, and whether falling through is possible."""
         out: list[int] = []
         straight = True
         controls = op.footprint.controls
@@ -233,7 +233,7 @@ def _target(op: CoreOp) -> int:
 
 
 def _affected(late: Register, reader: CoreOp) -> set[Register]:
-    """Return the registers a reader takes that a write under way will change."""
+    """Return the registers read by an instruction that a write in flight will change."""
     reads = reader.footprint.reads
     file, n = late
     specials = {r for r in reads if r[0] == "sr"}

@@ -1,18 +1,13 @@
-"""The host's side of a run as a text: timed register writes, packets, and what the core is expected to answer.
+"""The host's side of a run as a script: timed register writes, packets, and the expected answers of the core.
 
 One command per line, `#` begins a comment; numbers may be hexadecimal:
 
-| command | meaning |
-|---|---|
-| `run N` | let N cycles pass |
-| `at CYCLE` | let cycles pass until the counter stands at CYCLE |
-| `write NAME VALUE` | write a host register, such as H2V, or D[CELL] |
-| `feed WORD ...` | append words to the macroblock ring |
-| `io SPACE ADDRESS VALUE ...` | what loads of B6[] or B7[] give, one value after the other, the last one repeated |
-| `wait NAME VALUE [within N]` | let cycles pass until something has a value |
-| `interrupt NAME [within N]` | let cycles pass until an interrupt has been raised since the last such command |
-| `expect NAME VALUE` | compare |
-| `expect-store SPACE ADDRESS VALUE` | compare with the next store to B6[] or B7[] |
+| command | meaning | |---|---| | `run N` | run N cycles | | `at CYCLE` | run until the counter reaches CYCLE | | `write
+NAME VALUE` | write a host register, such as H2V, or D[CELL] | | `feed WORD ...` | append words to the macroblock ring |
+| `io SPACE ADDRESS VALUE ...` | values of loads from B6[] or B7[], one after the other, the last one repeated | | `wait
+NAME VALUE [within N]` | run until NAME has a value | | `interrupt NAME [within N]` | run until an interrupt has been
+raised since the last such command | | `expect NAME VALUE` | compare | | `expect-store SPACE ADDRESS VALUE` | compare
+with the next store to B6[] or B7[] |
 
 A NAME is a host register, `$rN`, a special register (`$stat`), `D[CELL]`, `pc` or `cycle`.
 """
@@ -43,7 +38,7 @@ class ScriptCommand:
 
     @property
     def text(self) -> str:
-        """The command as it was written, but for blanks."""
+        """The command as written, apart from blanks."""
         return " ".join(self.words)
 
 
@@ -76,10 +71,10 @@ class Script:
         self.core.on_io_load = self._loaded
 
     def play(self, commands: Sequence[ScriptCommand]) -> Iterator[str]:
-        """Execute commands; yields a line for everything that was compared or waited for.
+        """Execute commands; yield a line for every comparison or wait.
 
-        Raises CheckFailed where the core does something else, LaunchError for names and numbers that do not exist, and
-        what the program raises.
+        Raises CheckFailed if the core behaves differently, LaunchError for names and numbers that do not exist, and
+        everything the program raises.
         """
         for c in commands:
             found = _COMMANDS[c.words[0]][2](self, c)
@@ -160,7 +155,7 @@ class Script:
 
     # --- helpers -----------------------------------------------------------------------------------------------------
     def _comes(self, reached: Callable[[], bool], limit: int) -> bool:
-        """Advance by at most so many cycles until a condition holds; return whether it does."""
+        """Advance by at most `n` cycles until a condition holds; return whether it does."""
         end = self.core.cycle + limit
         while not reached():
             if self.core.cycle >= end or self.core.halted:

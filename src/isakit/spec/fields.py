@@ -89,7 +89,7 @@ class Bits:
     value: int = 0
 
     def join(self, other: Bits) -> Bits | None:
-        """Join both, or return None where they want different values for the same bit."""
+        """Return the union of both, or None if they want different values for the same bit."""
         if (self.value ^ other.value) & self.mask & other.mask:
             return None
         if not other.mask & ~self.mask:

@@ -27,10 +27,10 @@ W = TypeVar("W", bound=StrEnum)
 
 @dataclass(frozen=True)
 class RegisterFile:
-    """A register file as the semantics sees it: how many registers of how many bits.
+    """A register file of the semantics: number of registers and their width in bits.
 
-    `constant` are registers that always read the same and that writes do not change. `flags` names the bits of a
-    register that conditions look at, bit 0 first.
+    `constant` are registers that always read the same and ignore writes. `flags` names the bits of a register that
+    conditions test, bit 0 first.
     """
 
     name: str
@@ -45,9 +45,9 @@ class RegisterFile:
 
 @dataclass(frozen=True)
 class Pseudo:
-    """An instruction of the assembler only: `NAME DST VALUE` stands for the instructions that `expand` gives.
+    """An instruction of the assembler only: `NAME DST VALUE` expands to the instructions that `expand` returns.
 
-    The value lies between `low` and `high` and must be known where the statement stands.
+    The value is between `low` and `high` and must be known at the statement.
     """
 
     usage: str
@@ -71,7 +71,7 @@ class NamedSpecial:
 
 @dataclass(frozen=True)
 class Space:
-    """A memory space as the documents name it; one address stands for `cell` bytes."""
+    """A memory space, by the documents' name; an address counts units of `cell` bytes."""
 
     name: str
     doc: str
