@@ -70,7 +70,7 @@ def lay_out_blocks(m: MFunction) -> None:
             continue
         x, z = y.succs[0], after[y]
         w, v = before[x], after[x]
-        if w is None or x is y or x is z or _falls_into(w, x):
+        if w is None or x is y or x is z or x in w.succs:
             continue
         if not x.succs or (x.cond is not None and z in x.succs and not z.is_end):
             after[w], after[y], after[x] = v, x, z
@@ -83,7 +83,3 @@ def lay_out_blocks(m: MFunction) -> None:
     while (following := after[order[-1]]) is not None:
         order.append(following)
     m.blocks = order
-
-
-def _falls_into(b: MBlock, x: MBlock) -> bool:
-    return x in b.succs

@@ -408,7 +408,7 @@ def _insert(m: MFunction, wanted: Regions, left: set[tuple[MBlock, MBlock]]) -> 
         if (head, stop) in left:  # lanes that break go on at the second block
             made = [m.made(), m.made()]
             made[0].ins = [MIns(hw.BRK, {}, loc)]
-        elif others or any(i.op is hw.JOIN for i in stop.ins[:1]) or _loops_back(stop):
+        elif others or any(i.op is hw.JOIN for i in stop.ins[:1]) or stop in stop.preds:
             made = [m.made()]
             made[0].ins = [MIns(hw.JOIN, {}, loc)]
         else:
@@ -441,8 +441,3 @@ def _put_between(sources: list[MBlock], made: list[MBlock], stop: MBlock, others
         new.loc, new.succs, new.preds = stop.loc, [following], preds
         preds = [new]
     stop.preds = [*others, *preds]
-
-
-def _loops_back(stop: MBlock) -> bool:
-    """Return whether a block is its own predecessor."""
-    return any(p is stop for p in stop.preds)

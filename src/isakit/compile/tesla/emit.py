@@ -11,6 +11,7 @@ from isakit.compile.ir import Loc
 from isakit.compile.lower.form import (
     SINK,
     FixedNumber,
+    MachineOp,
     MBlock,
     MemoryReference,
     MFunction,
@@ -18,6 +19,7 @@ from isakit.compile.lower.form import (
     Operand,
     OperandReg,
     PooledLiteral,
+    VReg,
     Zero,
 )
 from isakit.compile.tesla import instructions as hw
@@ -36,6 +38,10 @@ BYTES = {"u8": 1, "u16": 2, "s16": 2, "b32": 4}
 
 BuildOperand = Register | Memory | Immediate | Compound | Flag | Condition | int | str | None
 """An operand as `build` takes it."""
+
+
+_TAILS: dict[MachineOp, str] = {hw.END: "exit", hw.JOIN: "join"}
+"""Instructions that are a bit of another one, which does nothing."""
 
 
 class Pool:
@@ -129,11 +135,13 @@ class Emitter:
             return Immediate(o.value) if literal else Memory("c1", None, self.pool.place(o))
         return o
 
+    def _guard(self, i: MIns) -> Condition | None:
+        return Condition(self.register(OperandReg(i.guard[0])), i.guard[1]) if i.guard is not None else None
+
     def _operands(self, i: MIns, literal: bool) -> dict[str, Any]:
         ops = {k: self.operand(o, literal) for k, o in i.ops.items() if k != "name"}
         if i.guard is not None:
-            condition = Condition(self.register(OperandReg(i.guard[0])), i.guard[1])
-            ops[_row(i).guard] = condition
+            ops[_row(i).guard] = self._guard(i)
         return self._texture(i, ops) if _row(i).texture else ops
 
     def _texture(self, i: MIns, ops: dict[str, Any]) -> dict[str, Any]:
@@ -182,10 +190,7 @@ class Emitter:
 
     def control(self, i: MIns, target: int, at: int) -> Instruction:
         """Encode a branch, or another instruction that names a code address."""
-        ops: dict[str, Any] = {"target": target}
-        if i.guard is not None:
-            ops["guard"] = Condition(self.register(OperandReg(i.guard[0])), i.guard[1])
-        return self.isa.build(i.op.mnemonic, at=at, **ops)
+        return self.isa.build(i.op.mnemonic, at=at, target=target, guard=self._guard(i))
 
     def run(self) -> MachineCode:
         """Encode all instructions."""
@@ -220,19 +225,14 @@ class Emitter:
                 long.append(None)
                 slots.append(Slot((2,)))
                 continue
-            if i.op is hw.END:
-                one = self.isa.build("nop", tail="exit", guard=Condition(None, "never"))
-            elif i.op is hw.JOIN:
-                one = self.isa.build("nop", tail="join", guard=Condition(None, "never"))
-            elif i.tail == "join":
-                one = self.build(i, long=True, tail="join")
+            if i.op in _TAILS:
+                one = self.isa.build("nop", tail=_TAILS[i.op], guard=Condition(None, "never"))
             elif i.op is hw.BRK:
                 one = self.isa.build("break")
             elif i.op is hw.RET:
-                guard = Condition(self.register(OperandReg(i.guard[0])), i.guard[1]) if i.guard else None
-                one = self.isa.build("ret", guard=guard)
+                one = self.isa.build("ret", guard=self._guard(i))
             else:
-                one = self.build(i, tail=i.tail)
+                one = self.build(i, long=i.tail == "join", tail=i.tail)
             two = self.build(i, long=True, tail=i.tail) if one.units == 1 and i.op not in (hw.TRAP, hw.BRKPT) else None
             short.append(one)
             long.append(two)
@@ -346,15 +346,10 @@ def fuse_exits_into_stores(m: MFunction) -> None:
 
 
 def _ending(b: MBlock, after: MBlock | None, breaks: bool) -> list[MIns]:
-    def branch(target: MBlock, guard: object = None) -> MIns:
-        i = MIns(hw.BRA, {}, b.loc)
-        i.target = target
-        i.guard = guard  # type: ignore[assignment]
-        return i
-
-    def leave(guard: object) -> MIns:
-        i = MIns(hw.RET, {}, b.loc)
-        i.guard = guard  # type: ignore[assignment]
+    def branch(target: MBlock | None, guard: tuple[VReg, str] | None = None) -> MIns:
+        """Return a branch, or a return without a target."""
+        i = MIns(hw.BRA if target is not None else hw.RET, {}, b.loc)
+        i.target, i.guard = target, guard
         return i
 
     if not b.succs:
@@ -369,7 +364,7 @@ def _ending(b: MBlock, after: MBlock | None, breaks: bool) -> list[MIns]:
     for end, other, leaving, going in ((yes, no, test, opposite), (no, yes, opposite, test)):
         if end.is_end and end is not after and not breaks:  # `ret` does not pass the entry of a break
             if other is after:
-                return [leave((c, leaving))]
+                return [branch(None, (c, leaving))]
             return [branch(other, (c, going)), MIns(hw.END, {}, b.loc)]  # a loop: one instruction each time round
     if yes is after:
         return [branch(no, (c, opposite))]

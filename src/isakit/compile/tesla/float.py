@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from isakit.compile.ir import Ins, NoAttributes
-from isakit.compile.lower.form import ZERO, OperandReg, PooledLiteral, VReg
+from isakit.compile.lower.form import ZERO, OperandReg, PooledLiteral
 from isakit.compile.ops import (
     CMPD,
     CMPF,
@@ -38,7 +38,7 @@ from isakit.compile.ops import (
 from isakit.compile.simplify import SWAPPED
 from isakit.compile.tesla import instructions as hw
 from isakit.compile.tesla.plan import Folds
-from isakit.compile.tesla.selection import TeslaSelection, rule
+from isakit.compile.tesla.selection import TeslaSelection, half_of, rule
 
 SIGN = 0x8000_0000
 
@@ -138,16 +138,11 @@ def convert(s: TeslaSelection, i: Ins, attrs: Conversion) -> None:
     dst = s.result(i)
     if source == "f16":
         assert isinstance(src, OperandReg)
-        src = _low_half(src.v)
+        src = half_of(src.v)
     if to == "f16":
-        dst = _low_half(dst.v)
+        dst = half_of(dst.v)
     s.emit(hw.CVT, neg=_word("neg", attrs.neg), abs=_word("abs", attrs.abs), sat=_word("sat", attrs.sat), rounding=rnd,
            to=to, dst=dst, source=source, src=src)  # fmt: skip
-
-
-def _low_half(v: VReg) -> OperandReg:
-    v.low = True
-    return OperandReg(v, half="l")
 
 
 # --- double precision ------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ from isakit.compile.ops import (
 from isakit.compile.simplify import upper_bits
 from isakit.compile.tesla import instructions as hw
 from isakit.compile.tesla.plan import Folds
-from isakit.compile.tesla.selection import Source, TeslaSelection, rule
+from isakit.compile.tesla.selection import Source, TeslaSelection, half_of, rule
 
 
 # --- additions -------------------------------------------------------------------------------------------------------
@@ -84,28 +84,19 @@ def add_saturated(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     s.emit(hw.ADD, name="add" if i.op is ADDSAT else "sub", ty="b32", sat="sat", dst=s.result(i), src1=a, src2=b)
 
 
-def _carry(s: TeslaSelection, i: Ins) -> OperandReg | None:
-    return OperandReg(s.vreg(i.outs[1])) if len(i.outs) > 1 and s.plan.uses.get(i.outs[1], 0) else None
-
-
-def _sum(s: TeslaSelection, i: Ins) -> OperandReg | str:
-    return s.result(i) if s.plan.uses[i.outs[0]] else SINK
+_CARRYING = {ADDX: "add", SUBX: "sub", ADC: "addc"}
 
 
 @rule(ADDX, folds=Folds.PAIR)
 @rule(SUBX, folds=Folds.ORDERED)
-def add_with_carry_out(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Emit an addition or subtraction that also produces the carry."""
-    a, b, _swapped = s.pair(i)
-    s.emit(hw.ADD, name="add" if i.op is ADDX else "sub", ty="b32", dst=_sum(s, i), src1=a, src2=b, cdst=_carry(s, i))
-
-
 @rule(ADC, folds=Folds.CARRIED)
 def add_with_carry(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
-    """Add two words and a carry."""
+    """Emit an addition or subtraction that produces a carry, or adds one."""
     a, b, _swapped = s.pair(i)
-    s.emit(hw.ADD, name="addc", ty="b32", dst=_sum(s, i), src1=a, src2=b, carry=OperandReg(s.vreg(i.args[2])),
-           cdst=_carry(s, i))  # fmt: skip
+    carry = OperandReg(s.vreg(i.args[2])) if i.op is ADC else None
+    made = OperandReg(s.vreg(i.outs[1])) if len(i.outs) > 1 and s.plan.uses.get(i.outs[1], 0) else None
+    dst = s.result(i) if s.plan.uses[i.outs[0]] else SINK
+    s.emit(hw.ADD, name=_CARRYING[i.op], ty="b32", dst=dst, src1=a, src2=b, carry=carry, cdst=made)
 
 
 # --- narrow products -------------------------------------------------------------------------------------------------
@@ -148,8 +139,8 @@ def multiply_24(s: TeslaSelection, i: Ins, _: Product24) -> None:
     s.emit(hw.MUL, dst=s.result(i), wide=kind, src1=a, src2=b).literal = True
 
 
-def _mul16(s: TeslaSelection, dst: OperandReg, a: Source, b: Source, literal: bool = False) -> None:
-    s.emit(hw.MUL, dst=dst, sign1="u16", src1=a, sign2="u16", src2=b).literal = literal
+def _mul16(s: TeslaSelection, dst: OperandReg, a: Source, b: Source) -> None:
+    s.emit(hw.MUL, dst=dst, sign1="u16", src1=a, sign2="u16", src2=b).literal = True
 
 
 def _mad16(s: TeslaSelection, dst: OperandReg, a: Source, b: Source, c: Source) -> None:
@@ -158,6 +149,21 @@ def _mad16(s: TeslaSelection, dst: OperandReg, a: Source, b: Source, c: Source) 
 
 def _shl(s: TeslaSelection, dst: OperandReg, a: Source, count: int) -> None:
     s.emit(hw.SHL, ty="b32", dst=dst, src1=a, count=FixedNumber(count))
+
+
+def _by_halves(s: TeslaSelection, i: Ins, a: IrValue, one: bool, low: Source, high: Source | None) -> None:
+    """Add products of the halves of two factors; `one`: that of the upper half of the first with the lower is 0."""
+    t, u = s.temporary(), s.temporary()
+    if high is None:
+        _mul16(s, t, s.half(a, True), low)
+    elif one:
+        _mul16(s, t, s.half(a), high)
+    else:
+        r = s.temporary()
+        _mul16(s, r, s.half(a), high)
+        _mad16(s, t, s.half(a, True), low, r)
+    _shl(s, u, t, 16)
+    _mad16(s, s.result(i), s.half(a), low, u)
 
 
 # --- products of 32 bits by a constant -------------------------------------------------------------------------------
@@ -174,26 +180,25 @@ def _factor(i: Ins) -> tuple[IrValue, int | None, int]:
     return a, b.value if isinstance(b, Const) else None, za
 
 
-def by_24_bits(s: TeslaSelection, i: Ins) -> bool:
-    """Return whether both factors have 24 bits, one of them constant."""
-    _, v, za = _factor(i)
-    return v is not None and za >> 24 == 0xFF and v < 1 << 24
+def by(what: str, test: Callable[[int, int], bool]) -> Callable[[TeslaSelection, Ins], bool]:
+    """Return the condition that a factor is a constant that passes a test, given the zero upper bits of the other."""
+
+    def condition(s: TeslaSelection, i: Ins) -> bool:
+        _, v, zeros = _factor(i)
+        return v is not None and test(v, zeros)
+
+    condition.__name__ = f"by_{what}"
+    return condition
 
 
-@rule(MUL, when=by_24_bits, priority=6)
+@rule(MUL, when=by("24_bits", lambda v, zeros: zeros >> 24 == 0xFF and v < 1 << 24), priority=6)
 def multiply_by_24_bits(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     """Multiply 24 bits by a constant of 24."""
     a, v, _za = _factor(i)
     s.emit(hw.MUL, dst=s.result(i), wide="u24", src1=s.reg(a), src2=PooledLiteral(v or 0)).literal = True
 
 
-def by_two_bits(s: TeslaSelection, i: Ins) -> bool:
-    """Return whether a factor is 2^m + 2^n."""
-    _, v, _za = _factor(i)
-    return v is not None and v.bit_count() == 2
-
-
-@rule(MUL, when=by_two_bits, priority=5)
+@rule(MUL, when=by("two_bits", lambda v, _: v.bit_count() == 2), priority=5)
 def multiply_by_two_bits(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     """Multiply by 2^m + 2^n: add two shifts."""
     a, v, _za = _factor(i)
@@ -207,13 +212,7 @@ def multiply_by_two_bits(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     s.emit(hw.ADD, name="add", ty="b32", dst=s.result(i), src1=t, src2=other)
 
 
-def by_ones(s: TeslaSelection, i: Ins) -> bool:
-    """Return whether a factor is 2^m - 1 (and for m = 32, -1)."""
-    _, v, _za = _factor(i)
-    return v is not None and v & 1 == 1 and v + 1 & v == 0
-
-
-@rule(MUL, when=by_ones, priority=4)
+@rule(MUL, when=by("ones", lambda v, _: v & 1 == 1 and v + 1 & v == 0), priority=4)
 def multiply_by_ones(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     """Multiply by 2^m - 1: subtract the factor from its shift by m."""
     a, v, _za = _factor(i)
@@ -223,29 +222,13 @@ def multiply_by_ones(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     s.emit(hw.ADD, name="sub", ty="b32", dst=s.result(i), src1=t, src2=s.reg(a))
 
 
-def by_constant(s: TeslaSelection, i: Ins) -> bool:
-    """Return whether a factor is constant."""
-    return _factor(i)[1] is not None
-
-
-@rule(MUL, when=by_constant, priority=3)
+@rule(MUL, when=by("constant", lambda v, _: True), priority=3)
 def multiply_by_constant(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     """Multiply halves by those of a constant."""
     a, v, za = _factor(i)
     assert v is not None
-    t, u = s.temporary(), s.temporary()
-    lo, hi = PooledLiteral(v, half=True), PooledLiteral(v >> 16, half=True)
-    if v < 1 << 16:
-        _mul16(s, t, s.half(a, True), lo, literal=True)
-    else:
-        r = s.temporary()
-        _mul16(s, r, s.half(a), hi, literal=True)
-        if za >> 16 == 0xFFFF or lo.value == 0:
-            t = r
-        else:
-            _mad16(s, t, s.half(a, True), lo, r)
-    _shl(s, u, t, 16)
-    _mad16(s, s.result(i), s.half(a), lo, u)
+    low, high = PooledLiteral(v, half=True), PooledLiteral(v >> 16, half=True)
+    _by_halves(s, i, a, za >> 16 == 0xFFFF or not low.value, low, high if high.value else None)
 
 
 # --- products of 32 bits ---------------------------------------------------------------------------------------------
@@ -273,15 +256,7 @@ def multiply_24_narrow(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 def multiply(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     """Add products of halves."""
     a, b, za, _zb = _narrower_first(i)
-    t, u = s.temporary(), s.temporary()
-    if za >> 16 == 0xFFFF:
-        _mul16(s, t, s.half(a), s.half(b, True))
-    else:
-        r = s.temporary()
-        _mul16(s, r, s.half(a), s.half(b, True))
-        _mad16(s, t, s.half(a, True), s.half(b), r)
-    _shl(s, u, t, 16)
-    _mad16(s, s.result(i), s.half(a), s.half(b), u)
+    _by_halves(s, i, a, za >> 16 == 0xFFFF, s.half(b), s.half(b, True))
 
 
 def _high(s: TeslaSelection, i: Ins) -> OperandReg:
@@ -303,9 +278,8 @@ def _high(s: TeslaSelection, i: Ins) -> OperandReg:
 
 
 def _halves(s: TeslaSelection, v: IrValue) -> tuple[OperandReg, OperandReg]:
-    r = s.register(v)
-    r.v.low = True
-    return OperandReg(r.v, half="l"), OperandReg(r.v, half="h")
+    r = s.register(v).v
+    return half_of(r), half_of(r, "h")
 
 
 @rule(MULHU)
@@ -385,9 +359,7 @@ def extend(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     else:
         src = s.half(v)
         if src.half == "h" and source in ("u8", "s8"):
-            r = s.vreg(v)
-            r.low = True
-            src = OperandReg(r, half="l")
+            src = half_of(s.vreg(v))
     s.emit(hw.CVT, to=to, dst=s.result(i), source=source, src=src)
 
 

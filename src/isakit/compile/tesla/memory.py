@@ -25,7 +25,7 @@ from isakit.compile.ops import (
 from isakit.compile.tesla import instructions as hw
 from isakit.compile.tesla.plan import SHORT_REACH, Folds
 from isakit.compile.tesla.registers import ADDRESS
-from isakit.compile.tesla.selection import TeslaSelection, literal, rule
+from isakit.compile.tesla.selection import TeslaSelection, half_of, rule
 
 _SIZES = {"u8": 1, "s8": 1, "b8": 1, "u16": 2, "s16": 2, "b16": 2, "b32": 4, "b64": 8, "b128": 16}
 _UNSIGNED = {"b8": "u8", "b16": "u16"}
@@ -150,9 +150,8 @@ def load_constant(s: TeslaSelection, i: Ins, attrs: Load) -> None:
         base, offset = _moved(s, base, offset), 0
     if attrs.ty == "s8":
         t = s.temporary()
-        t.v.low = True
         s.emit(hw.LD_C, dst=t, ty="u8", src=MemoryReference("c0", base, offset))
-        s.emit(hw.CVT, to="s32", dst=s.result(i), source="s8", src=OperandReg(t.v, half="l"))
+        s.emit(hw.CVT, to="s32", dst=s.result(i), source="s8", src=half_of(t.v))
         return
     s.emit(hw.LD_C, dst=s.result(i), ty=attrs.ty, src=MemoryReference("c0", base, offset))
 
@@ -214,7 +213,6 @@ def texture(s: TeslaSelection, i: Ins, attrs: TextureAccess) -> None:
         s.f.textures.append(attrs.texture)
     r = s.vreg(i.out)
     r.size = 1 if n == 1 else 2 if n == 2 else 4
-    for k, v in enumerate(i.args):
-        s.move(OperandReg(r, k), literal(v) if isinstance(v, Const) else s.reg(v))
+    s.gather(r, i.args)
     s.emit(_TEXTURES[attrs.how], dst=OperandReg(r, 0, r.size), texture=attrs.texture, mask=tuple(used),
            sources=len(i.args), cube=attrs.cube).tied = True  # fmt: skip

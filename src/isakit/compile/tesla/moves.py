@@ -111,11 +111,10 @@ def choose_operation(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     c, dst = s.vreg(i.args[0]), s.result(i)
     k, inner = s.plan.delayed[i]
     s.move(dst, _choice(s, i, 3 - k))
-    at, s.at = s.at, inner
-    s.guard = c, c.true if k == 1 else c.false
-    s.into = dst.v
-    s.rules.select(s, inner)
-    s.guard, s.at, s.into = None, at, None
+    at, s.at, s.into = s.at, inner, dst.v
+    with s.under((c, c.true if k == 1 else c.false)):
+        s.rules.select(s, inner)
+    s.at, s.into = at, None
 
 
 @rule(SEL, folds=Folds.CHOICE)
@@ -148,9 +147,7 @@ def generic(s: TeslaSelection, i: Ins, _: Space) -> None:
 @rule(PACK, PACK4)
 def pack(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     """Copy words into consecutive registers."""
-    r = s.vreg(i.out)
-    for k, v in enumerate(i.args):
-        s.move(OperandReg(r, k), literal(v) if isinstance(v, Const) else s.reg(v))
+    s.gather(s.vreg(i.out), i.args)
 
 
 @rule(WORD)

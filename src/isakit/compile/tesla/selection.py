@@ -5,7 +5,7 @@ Source: [tesla] 5 to 9; the sequences for products and shifts are those of NVIDI
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from isakit.compile.ir import AnyOp, Block, Const, Function, Ins, IrOp, IrValue
@@ -103,12 +103,9 @@ class TeslaSelection(Selection):
             if i is not None and shifted and not high:
                 inner = i.args[0]
                 if not isinstance(inner, Const) and inner.ins not in self.plan.skipped:  # a skipped one has no register
-                    r = self.vreg(inner)
-                    r.low = True
-                    return OperandReg(r, half="h")
+                    return half_of(self.vreg(inner), "h")
             r = self.vreg(v)
-        r.low = True
-        return OperandReg(r, half="h" if high and not isinstance(v, Const) else "l")
+        return half_of(r, "h" if high and not isinstance(v, Const) else "l")
 
     def source(self, i: Ins, k: int) -> Source:
         """Return an argument: an operand in memory, a constant, or a register."""
@@ -154,6 +151,15 @@ class TeslaSelection(Selection):
         """Return a register for an intermediate result."""
         return OperandReg(self.m.vreg(GENERAL, size), 0, size)
 
+    def given(self, v: IrValue) -> Source:
+        """Return the operand of a move: a constant or a register."""
+        return literal(v) if isinstance(v, Const) else self.reg(v)
+
+    def gather(self, r: VReg, values: Sequence[IrValue]) -> None:
+        """Copy words into consecutive registers."""
+        for k, v in enumerate(values):
+            self.move(OperandReg(r, k), self.given(v))
+
     def move(self, dst: OperandReg, src: Source) -> None:
         """Copy a register, a constant or a word of shared memory."""
         if isinstance(src, PooledLiteral):
@@ -196,6 +202,12 @@ class TeslaSelection(Selection):
 def literal(v: Const) -> PooledLiteral | Zero:
     """Return the operand of a constant."""
     return ZERO if v.value == 0 else PooledLiteral(v.value)
+
+
+def half_of(v: VReg, half: str = "l") -> OperandReg:
+    """Return a half of a register, which then has to be one of the lower ones."""
+    v.low = True
+    return OperandReg(v, half=half)
 
 
 # --- rules -----------------------------------------------------------------------------------------------------------
