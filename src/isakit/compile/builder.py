@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from isakit.compile.ir import (
-    NOWHERE,
-    Block,
-    Const,
-    Effect,
-    Ins,
-    IrValue,
-    Loc,
-    Operation,
-    PlainOp,
-    operation,
-)
+from isakit.compile.ir import NOWHERE, Block, Const, Effect, Ins, IrValue, Loc, Operation, PlainOp, identity, operation
 from isakit.compile.ops import ADC, ADD, ADDX, CMP, NOT, OR, PAND, POR, SUBX, XOR
 from isakit.compile.simplify_vectors import simplify
 from isakit.compile.vector_ops import result_kinds
@@ -50,7 +39,7 @@ class IrBuilder:
             if isinstance(better, IrValue):
                 return better
             (op, attrs), args = operation(better[0]), better[1]
-        key = (op, attrs, *((a.value, a.kind) if isinstance(a, Const) else a for a in args))
+        key = (op, attrs, *map(identity, args))
         old = self.shared.get(key)
         if old is None:
             kinds = kinds or (result_kinds(op, tuple(a.kind for a in args), attrs) if "*" in op.outs else op.outs)

@@ -9,7 +9,7 @@ any other dead value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from enum import Enum
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar
 
@@ -47,6 +47,11 @@ class Const(IrValue):
 
     def __repr__(self) -> str:
         return f"{self.value:#x}"
+
+
+def identity(v: IrValue) -> Hashable:
+    """Return what is equal for equal constants; other values are equal to themselves."""
+    return (v.value, v.kind) if type(v) is Const else v
 
 
 class OpUniformity(Enum):

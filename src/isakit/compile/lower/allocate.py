@@ -354,23 +354,17 @@ def _spill(m: MFunction, target: Target, attempt: Allocation, failed: list[VReg]
                 v = attempt.find(r.v)
                 cost[v] = cost.get(v, 0) + 10.0 ** min(depth[b], 6)
     chosen: set[VReg] = set()
-    near, first, owner = attempt.graph.near, attempt.first, attempt.graph.live.owner
-    prices: dict[VReg, tuple[float, int]] = {}
+    near, first = attempt.graph.near, attempt.first
 
+    @cache
     def price(w: VReg) -> tuple[float, int]:
-        if w not in prices:
-            degree = sum(len(near[first[w] + k]) for k in range(w.size))
-            prices[w] = cost.get(w, 0) / (degree + 1), w.number
-        return prices[w]
+        return cost.get(w, 0) / (sum(len(near[first[w] + k]) for k in range(w.size)) + 1), w.number
 
     for v in failed:
-        rivals: set[VReg] = {v} if v.spillable else set()
-        for k in range(v.size):
-            for u in near[first[v] + k]:
-                w = attempt.find(owner[u][0])
-                if w.spillable and not w.fixed and w.cls.file == v.cls.file:
-                    rivals.add(w)
-        rivals -= chosen
+        around = {attempt.find(w) for w in attempt.near(v)}
+        rivals = {w for w in around if w.spillable and not w.fixed and w.cls.file == v.cls.file} - chosen
+        if v.spillable and v not in chosen:
+            rivals.add(v)
         if not rivals:
             if chosen:
                 continue

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Hashable
 from itertools import chain
 
-from isakit.compile.ir import Block, Const, Effect, Function, Ins, IrValue, Operation
+from isakit.compile.ir import Block, Effect, Function, Ins, IrValue, Operation, identity
 from isakit.compile.ops import (
     ADD,
     ADDX,
@@ -27,6 +27,7 @@ from isakit.compile.ops import (
 from isakit.compile.passes.ssa import drop_unreachable, replace
 from isakit.compile.simplify_vectors import simplify
 from isakit.flow.dominators import Dominators
+from isakit.flow.graph import reachable
 
 
 def eliminate_common_subexpressions(f: Function) -> None:
@@ -53,12 +54,9 @@ def _once(f: Function) -> bool:
         kept: list[Ins] = []
         for i in b.phis:
             i.args = [final(a) for a in i.args]
-            others: list[IrValue] = []
-            for a in i.args:
-                if a is not i.out and not any(_same(a, o) for o in others):
-                    others.append(a)
+            others = {identity(a): a for a in i.args if a is not i.out}
             if len(others) == 1:
-                replaced[i.out] = others[0]
+                (replaced[i.out],) = others.values()
                 changed = True
             else:
                 kept.append(i)
@@ -74,7 +72,7 @@ def _once(f: Function) -> bool:
                 changed = True
                 if i.outs[0] in replaced:
                     continue
-            key = (i.op, i.attrs, *[(a.value, a.kind) if type(a) is Const else a for a in i.args])
+            key = (i.op, i.attrs, *map(identity, i.args))
             known = table.get(key)
             if known is None:
                 table[key] = [(b, i)]
@@ -99,7 +97,7 @@ def _distinct(phis: list[Ins], replaced: dict[IrValue, IrValue]) -> list[Ins]:
     out: list[Ins] = []
     seen: dict[tuple[Hashable, ...], Ins] = {}
     for i in phis:
-        key = tuple((a.value, a.kind) if isinstance(a, Const) else a for a in i.args)
+        key = tuple(map(identity, i.args))
         old = seen.get(key)
         if old is not None and old.out.kind == i.out.kind:
             replaced[i.out] = old.out
@@ -107,10 +105,6 @@ def _distinct(phis: list[Ins], replaced: dict[IrValue, IrValue]) -> list[Ins]:
             seen[key] = i
             out.append(i)
     return out
-
-
-def _same(a: IrValue, b: IrValue) -> bool:
-    return a is b or (isinstance(a, Const) and isinstance(b, Const) and a.value == b.value and a.kind == b.kind)
 
 
 def _simplified(i: Ins, replaced: dict[IrValue, IrValue]) -> bool:
@@ -152,21 +146,17 @@ def eliminate_dead_code(f: Function) -> None:
     tests = [b.term[1] for b in f.blocks if b.term[0] == "branch"]
     if f.debugged:
         tests += [v for b in f.blocks for mark in b.marks for v in mark.values]
-    todo: list[Ins | None] = [*roots, *(v.ins for v in tests)]
-    needed = set(todo)
-    while todo:
-        i = todo.pop()
-        for a in i.args if i is not None else ():
-            if a.ins not in needed:
-                needed.add(a.ins)
-                todo.append(a.ins)
+    read = (v.ins for v in tests)
+    needed = reachable(
+        (i for i in (*roots, *read) if i is not None), lambda i: [a.ins for a in i.args if a.ins is not None]
+    )
     carries: list[Ins] = []
     for b in f.blocks:
         b.phis = [i for i in b.phis if i in needed]
         b.ins = [i for i in b.ins if i in needed]
         carries += [i for i in b.ins if i.op is ADDX or i.op is SUBX]
     if carries:
-        used = {a for i in needed if i is not None for a in i.args}.union(tests)
+        used = {a for i in needed for a in i.args}.union(tests)
         for i in carries:
             if i.outs[1] not in used:
                 i.become(ADD if i.op is ADDX else SUB, i.args)

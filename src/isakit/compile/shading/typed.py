@@ -11,6 +11,7 @@ from functools import cache
 from typing import TypeAlias, cast
 
 from isakit.compile.shading.types import Numeric, Type
+from isakit.flow.graph import reachable
 from isakit.lean import dataclass
 
 
@@ -327,16 +328,8 @@ Changes: TypeAlias = "set[ShaderVariable | TypedFunction]"
 
 def variables_of(changes: Changes) -> set[ShaderVariable]:
     """Return the variables that are assigned to, including by functions that are called."""
-    found = {x for x in changes if isinstance(x, ShaderVariable)}
-    seen = set[TypedFunction]()
-    todo = [x for x in changes if isinstance(x, TypedFunction)]
-    while todo:
-        f = todo.pop()
-        if f not in seen:
-            seen.add(f)
-            found |= f.changed
-            todo += f.calls
-    return found
+    called = reachable((x for x in changes if isinstance(x, TypedFunction)), lambda f: f.calls)
+    return {x for x in changes if isinstance(x, ShaderVariable)}.union(*(f.changed for f in called))
 
 
 @dataclass

@@ -11,6 +11,7 @@ import re
 from isakit.analysis import ControlFlow, control_flow
 from isakit.codec import Instruction
 from isakit.compile.usse.shader_cost import CostNote, ShaderCost
+from isakit.flow.graph import FlowGraph
 from isakit.formats import Shader
 from isakit.formats.gxp import NO_SOURCE, FragmentVaryings
 from isakit.line_table import LineTable
@@ -62,37 +63,23 @@ def _weight(i: Instruction) -> int:
 def _issues(flow: ControlFlow) -> tuple[int, int | None]:
     """Return the instructions on the shortest and on the longest path; None for the latter if a block repeats."""
     weights = [sum(map(_weight, b.instructions)) for b in flow.blocks]
-    after = [[e.target for e in edges] for edges in flow.successors]
+    graph = FlowGraph(range(len(weights))[:1], lambda block: [e.target for e in flow.successors[block]])
     least: dict[int, int] = {}
     most: dict[int, int] = {}
-    order: list[int] = []
-    state: dict[int, int] = {}
-    endless = False
-    path = [(0, iter(after[0]))] if after else []
-    state[0] = 1
-    while path:
-        block, ways = path[-1]
-        for to in ways:
-            endless |= state.get(to) == 1
-            if to not in state:
-                state[to] = 1
-                path.append((to, iter(after[to])))
-                break
-        else:
-            state[block] = 2
-            order.append(block)
-            path.pop()
-    for _ in range(len(order) if endless else 1):
+    endless = any(to <= block for block, after in enumerate(graph.succs) for to in after)
+    for _ in graph.nodes if endless else (0,):
         changed = False
-        for block in order:
-            ways_on = [least[t] for t in after[block] if t in least]
-            if after[block] and not ways_on:
+        for block in reversed(range(len(graph))):
+            after = graph.succs[block]
+            ways_on = [least[t] for t in after if t in least]
+            if after and not ways_on:
                 continue
-            got = weights[block] + min(ways_on, default=0)
+            weight = weights[graph.nodes[block]]
+            got = weight + min(ways_on, default=0)
             changed |= least.get(block) != got
             least[block] = got
             if not endless:
-                most[block] = weights[block] + max((most[t] for t in after[block]), default=0)
+                most[block] = weight + max((most[t] for t in after), default=0)
         if not changed:
             break
     return least.get(0, 0), None if endless else most.get(0, 0)
