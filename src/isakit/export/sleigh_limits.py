@@ -24,14 +24,15 @@ def operands_of(shown: str, pattern: str) -> frozenset[str]:
     return frozenset(_NAME.findall(_TEXT.sub(" ", shown))) | (set(_NAME.findall(pattern)) - {"epsilon"})
 
 
-def room(specification: str) -> tuple[int, int, int]:
-    """Return (nodes of the largest tree there may be, most operands of a constructor, depth of the deepest tree).
+def room(specification: str) -> tuple[int, int, int, str]:
+    """Return (nodes of the largest tree there may be, most operands of a constructor, depth of the deepest, words).
 
-    The first and the last are upper bounds: a word may rule out that the largest tables stand together.
+    The words are those in the text of the largest tree, such as a name. The first and the third are upper bounds: a
+    word may rule out that the largest tables stand together.
     """
-    tables: dict[str, set[frozenset[str]]] = {}
+    tables: dict[str, dict[frozenset[str], str]] = {}
     for name, shown, pattern in _CONSTRUCTOR.findall(specification):
-        tables.setdefault(name, set()).add(operands_of(shown if name else shown.replace("^", " "), pattern))
+        tables.setdefault(name, {})[operands_of(shown if name else shown.replace("^", " "), pattern)] = shown
     sizes: dict[str, tuple[int, int]] = {}
     order = FlowGraph([""], lambda name: {o for row in tables[name] for o in row if o in tables}).nodes
     for name in reversed(order):
@@ -40,13 +41,15 @@ def room(specification: str) -> tuple[int, int, int]:
             max(1 + sum(nodes for nodes, _ in row) for row in rows),
             max(1 + max((depth for _, depth in row), default=0) for row in rows),
         )
-    return sizes[""][0], max(len(row) for rows in tables.values() for row in rows), sizes[""][1]
+    largest = max(tables[""], key=lambda row: sum(sizes.get(o, (1, 1))[0] for o in row))
+    words = " ".join(w.strip('" ') for w in _TEXT.findall(tables[""][largest]))
+    return sizes[""][0], max(len(row) for rows in tables.values() for row in rows), sizes[""][1], words
 
 
 def check_room(specification: str) -> None:
     """Raise IsakitError for a specification that does not fit the library."""
-    for has, most, what in zip(
-        room(specification), (NODES, OPERANDS, DEPTH), ("nodes", "operands", "levels"), strict=True
-    ):
+    *found, words = room(specification)
+    for has, most, what in zip(found, (NODES, OPERANDS, DEPTH), ("nodes", "operands", "levels"), strict=True):
         if has > most:
-            raise IsakitError(f"an instruction would have {has} {what}; Ghidra has room for {most}")
+            large = f"an instruction would have {has} {what}; Ghidra has room for {most}"
+            raise IsakitError(f"{large}; the largest tree is that of a text with `{words}`")
