@@ -442,7 +442,7 @@ class Drawing:
         p.width, p.height = s.size
         if p.texturing.seamless != s.seamless:
             p.texturing = replace(p.texturing, seamless=s.seamless)
-        opened = _Layers(p, self.opened, s.colors, s.depth, s.state)
+        opened = _Layers(p, self.opened, s.colors, s.depth)
         base = 0 if s.state.layer_word is not None else e.get("LAYER").IDX
         try:
             opened.select(base)
@@ -494,16 +494,10 @@ class _Layers:
     """The layers of a draw's targets: opened when they are drawn to, written back at the end."""
 
     def __init__(
-        self,
-        pipeline: Pipeline,
-        opened: OpenImages,
-        colors: tuple[ColorImage | None, ...],
-        depth: DepthImage | None,
-        state: DrawState,
+        self, pipeline: Pipeline, opened: OpenImages, colors: Sequence[ColorImage | None], depth: DepthImage | None
     ) -> None:
         self.pipeline, self.opened, self.colors, self.depth = pipeline, opened, colors, depth
         self._open: dict[int, tuple[list[OpenColor | None], OpenDepth | None]] = {}
-        self._uses_depth = state.depth is not None or state.stencil is not None
 
     def select(self, layer: int) -> None:
         """Make a layer the pipeline's targets."""
@@ -516,13 +510,12 @@ class _Layers:
         self.pipeline.depth_buffer = None if found[1] is None else found[1].buffer
 
     def close(self) -> None:
-        """Write all layers back."""
+        """Write back what has been drawn."""
         for layer, (colors, depth) in self._open.items():
             for image, c in zip(self.colors, colors, strict=True):
                 if c is not None and image is not None:
                     c.store()
                     self.opened.keep(image, layer, c)
             if depth is not None and self.depth is not None:
-                if self._uses_depth:
-                    depth.store()
+                depth.store()
                 self.opened.keep(self.depth, layer, depth)
