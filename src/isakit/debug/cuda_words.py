@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, cast
 
 from isakit.debug.panes import cut
 from isakit.debug.session_view import SessionView
 from isakit.errors import LaunchError
+
+if TYPE_CHECKING:
+    from isakit.machine.tesla.tesla_target import TeslaTarget
 
 WORDS = ("device", "sm", "kernel", "grid", "block", "thread", "warp", "lane")
 ABOUT = ("kernels", "blocks", "threads", "warps", "lanes", "devices")
@@ -46,7 +50,7 @@ def move(session: SessionView, text: str) -> bool:
     for word in ("device", "sm", "kernel", "grid"):
         if (given := asked.pop(word, None)) is not None and given != ((1,) if word == "grid" else (0,)):
             raise LaunchError(f"there is one {word}, {1 if word == 'grid' else 0}")
-    x, y, z = session.target_block()
+    x, y, z = _threads_of_block(session)
     block: object = facts["block"]
     if (given := asked.get("block")) is not None:
         block = given[0] if len(given) == 1 else (given[0], given[1])
@@ -95,7 +99,7 @@ def table(session: SessionView, what: str, kernel: str) -> list[str]:
         raise LaunchError(f"`info cuda` knows {', '.join(ABOUT)}")
     if name == "devices":
         return ["  dev  chip", f"* 0    {target.variant}"]
-    x, y, z = session.target_block()
+    x, y, z = _threads_of_block(session)
     if name == "kernels":
         return ["  kernel  grid  block dim", f"* 0       1     ({x},{y},{z})  {kernel}"]
     if name == "lanes":
@@ -145,7 +149,7 @@ def table(session: SessionView, what: str, kernel: str) -> list[str]:
 def _runs(session: SessionView, first: int, block: str) -> list[str]:
     """Return a row for each run of threads of a warp at the same address."""
     target = session.target
-    x, y, z = session.target_block()
+    x, y, z = _threads_of_block(session)
     count = min(32, x * y * z - (session.execution.facts(first)["tid"]))
     out: list[str] = []
     start = 0
@@ -158,6 +162,11 @@ def _runs(session: SessionView, first: int, block: str) -> list[str]:
         out.append(f"{here} {block:<10} {_thread(one):<9} {_thread(two):<10} {n - start:<6} {_pc(places[start])}")
         start = n
     return out
+
+
+def _threads_of_block(session: SessionView) -> tuple[int, int, int]:
+    """Return the threads of a block in x, y and z."""
+    return cast("TeslaTarget", session.target).machine.launch.block
 
 
 def _pc(address: int | None) -> str:

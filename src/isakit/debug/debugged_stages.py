@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from isakit.asm import Program
 from isakit.debug.attach import AttachServer
+from isakit.debug.execution import program_of
 from isakit.debug.watched_stages import WrappedStages
 from isakit.graphics.draw_state import GraphicsChoices
 from isakit.graphics.stage import Stage, StageMachine, StageRun
@@ -42,9 +42,7 @@ class DebuggedStages(WrappedStages):
         """See `StageEngine`."""
         if not self._server.wanted:
             return super().run(launch, stage, results, borrow=borrow)
-        code = launch.code
-        program = Program(code.decoder, code.units, code.address)
-        done = self._server.launch(StageMachine(launch, stage), program, _kernel(stage), self._there)
+        done = self._server.launch(StageMachine(launch, stage), program_of(launch.code), _kernel(stage), self._there)
         assert isinstance(done, StageMachine)
         return StageRun(done.state, done.stats)
 
@@ -52,10 +50,8 @@ class DebuggedStages(WrappedStages):
         """Run the grid of a compute shader as a launch of the kernel `compute`; None while no debugger is attached."""
         if not self._server.wanted:
             return None
-        code = launch.code
-        program = Program(code.decoder, code.units, code.address)
         machine = Machine(launch, _within_windows(launch, device))
-        return self._server.launch(machine, program, "compute", self._there).stats
+        return self._server.launch(machine, program_of(launch.code), "compute", self._there).stats
 
     def _there(self) -> None:
         """Raise KeyboardInterrupt if the program has gone."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from isakit.machine.usse.shader_machine import Machine
 from isakit.machine.usse.usse_target import UsseTarget
 from isakit.machine.vuc import CoreMachine
 from isakit.machine.vuc.vuc_target import VucTarget
+
+if TYPE_CHECKING:
+    from isakit.machine.tesla.kernel_code import Code
 
 Access = Literal["read", "write"]
 SavedState = tuple[Snapshot, Any]
@@ -271,6 +274,11 @@ class Execution(ABC):
             if record or p.hits > p.skip:
                 out.append(p)
         return out
+
+
+def program_of(code: Code) -> Program:
+    """Return the code of a launch as a program, for listings."""
+    return Program(code.decoder, code.units, code.address)
 
 
 class SteppedExecution(Execution):

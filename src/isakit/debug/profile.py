@@ -14,6 +14,7 @@ import numpy as np
 
 from isakit.analysis.control_flow import control_flow
 from isakit.asm import Program
+from isakit.debug.execution import program_of
 from isakit.debug.observed import ObservedMachine
 from isakit.debug.profile_page import table
 from isakit.debug.profile_records import BlockCounts, Line, LineRecord, ProfileRecord
@@ -176,8 +177,7 @@ def profile(
     launch = machine.launch
     said = capability or ("1.0/1.1" if old else "1.2/1.3")
     places = [occupancy(c, launch.threads, launch.code.registers, launch.shared_limit) for c in CHIPS]
-    code = launch.code
-    blocks = _block_counts(Program(code.decoder, code.units, code.address), running.lines, labels or {})
+    blocks = _block_counts(program_of(launch.code), running.lines, labels or {})
     counters = _counters(running, old)
     return Profile(source_name(name), chip.variant, said, running.lines, counters, places, source, blocks)
 

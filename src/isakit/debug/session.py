@@ -11,7 +11,7 @@ from typing import cast
 
 from isakit.asm import Program
 from isakit.debug import breakpoints
-from isakit.debug.execution import Execution, Hit, Point, UsseExecution, VucExecution
+from isakit.debug.execution import Execution, Hit, Point, UsseExecution, VucExecution, program_of
 from isakit.debug.expression_values import evaluate
 from isakit.debug.expressions import Binary, Load, Node, Number, NumberTerm, Variable
 from isakit.debug.panes import html
@@ -40,10 +40,8 @@ def execution_of(machine: object, program: Program | None = None, *, compiled: b
         from isakit.machine.tesla.tesla_target import TeslaTarget
 
         m = cast(TeslaTarget, target).machine
-        code = m.launch.code
-        if program is None:
-            program = Program(code.decoder, code.units, code.address)
-        return TeslaExecution(m, program, compiled=compiled)
+        code = program_of(m.launch.code) if program is None else program
+        return TeslaExecution(m, code, compiled=compiled)
     if target.isa == "vuc":
         return VucExecution(target, program or _code(target))
     return UsseExecution(target, program or cast(UsseTarget, target).code.program)

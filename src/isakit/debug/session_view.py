@@ -53,12 +53,6 @@ class SessionView:
         """The focused thread's next instruction."""
         return None if self.address is None else self.program.at(self.address)
 
-    def target_block(self) -> tuple[int, int, int]:
-        """Return the threads of a block in x, y and z; (1, 1, 1) on machines other than Tesla."""
-        launch = getattr(getattr(self.execution, "machine", None), "launch", None)
-        x, y, z = (1, 1, 1) if launch is None else launch.block
-        return x, y, z
-
     def focus_on(self, **where: object) -> None:
         """Focus another thread: `thread=`, or on Tesla `block=`, `warp=`, `lane=`. Raises LaunchError."""
         self.focus = self.execution.find(**where)

@@ -179,12 +179,6 @@ class Commands:
             stop = line()
         return self.stopped(stop)
 
-    def _finish(self, rest: str) -> Reply:
-        return self.stopped(self.session.finish())
-
-    def _join(self, rest: str) -> Reply:
-        return self.stopped(self.session.to_join())
-
     def _cont(self, rest: str) -> Reply:
         return self.stopped(self.session.cont(self._count(rest) if rest else None))
 
@@ -196,9 +190,6 @@ class Commands:
 
     def _back_instruction(self, rest: str) -> Reply:
         return self.stopped(self.session.reverse_step(self._count(rest)))
-
-    def _back_cont(self, rest: str) -> Reply:
-        return self.stopped(self.session.reverse_cont())
 
     def _goto(self, rest: str) -> Reply:
         try:
@@ -332,9 +323,6 @@ class Commands:
         if around is None or not self.sources.text(around.path):
             return Reply(panes.listing(session, addresses(session, rest)[0] if rest else None))
         return Reply(source_views.source_listing(session, self.sources, around))
-
-    def _disassemble(self, rest: str) -> Reply:
-        return Reply(source_views.disassembly(self.session))
 
     def _backtrace(self, rest: str) -> Reply:
         lines = source_views.backtrace(self.session, self.sources)
@@ -479,9 +467,6 @@ class Commands:
             return Reply([f"{', '.join(command.names)} {command.takes}".rstrip(), f"  {command.help}"])
         return Reply([panes.cut(f"{', '.join(c.names):<22} {c.takes:<18} {c.help}") for c in COMMANDS])
 
-    def _quit(self, rest: str) -> Reply:
-        return Reply([], quit=True)
-
 
 def number(value: Number, how: str = "") -> str:
     """Format a number as `p` shows it: with its hexadecimal digits, or in the format `x`, `d`, `u` or `f`."""
@@ -518,13 +503,14 @@ COMMANDS = (
     Command(("stepi", "si"), "[N]", "execute instructions of the focused group", Commands._step_instruction),
     Command(("next", "n"), "[N]", "execute a line, over calls", Commands._next),
     Command(("nexti", "ni"), "[N]", "execute instructions, over calls", Commands._next_instruction),
-    Command(("finish", "fin"), "", "run until the function returns", Commands._finish),
-    Command(("join", "j"), "", "run to the group's next join or barrier", Commands._join),
+    Command(("finish", "fin"), "", "run until the function returns", lambda c, r: c.stopped(c.session.finish())),
+    Command(("join", "j"), "", "run to the group's next join or barrier", lambda c, r: c.stopped(c.session.to_join())),
     Command(("continue", "c"), "[N]", "run to a breakpoint, N instructions at most", Commands._cont),
     Command(("until", "u"), "PLACE", "run until the group comes to a place", Commands._until),
     Command(("rs", "reverse-step"), "[N]", "take back lines of source", Commands._back),
     Command(("rsi", "reverse-stepi"), "[N]", "take back instructions", Commands._back_instruction),
-    Command(("rc", "reverse-continue"), "", "go back to a breakpoint", Commands._back_cont),
+    Command(("rc", "reverse-continue"), "", "go back to a breakpoint",
+            lambda c, r: c.stopped(c.session.reverse_cont())),
     Command(("goto",), "POSITION", "be at a position of the past or future", Commands._goto),
     Command(("wrote",), "PLACE", "go to the last write of a register or byte", Commands._wrote),
     Command(("break", "b"), "PLACE [if EXPR]", "stop there; ignore N lets hits pass", Commands._break),
@@ -544,7 +530,7 @@ COMMANDS = (
     Command(("set",), "PLACE = EXPR", "change a register or memory", Commands._set),
     Command(("x",), "[/N[x][w]] CELL", "N bytes, or numbers, of memory; x/4i", Commands._examine),
     Command(("list", "l"), "[PLACE]", "source around here, or instructions", Commands._list),
-    Command(("disassemble", "disas"), "", "all instructions", Commands._disassemble),
+    Command(("disassemble", "disas"), "", "all instructions", lambda c, r: Reply(source_views.disassembly(c.session))),
     Command(("backtrace", "bt", "where"), "", "the calls that led here", Commands._backtrace),
     Command(("cuda",), "[WHAT [N]]", "the kernel, block, thread, warp, lane", Commands._cuda),
     Command(("run", "r"), "", "run from the start", Commands._run),
@@ -552,7 +538,7 @@ COMMANDS = (
     Command(("info", "i"), "WHAT", "locals, breakpoints, registers, warps, ...", Commands._info),
     Command(("layout", "la"), "[on|off]", "all panes, now or at every stop", Commands._layout),
     Command(("help", "h"), "[COMMAND]", "this list", Commands._help),
-    Command(("quit", "q"), "", "leave", Commands._quit),
+    Command(("quit", "q"), "", "leave", lambda c, r: Reply([], quit=True)),
 )  # fmt: skip
 _BY_NAME = {name: c for c in COMMANDS for name in c.names}
 _REPEATED = ("step", "stepi", "next", "nexti", "continue", "rs", "rsi", "rc", "join")

@@ -162,10 +162,9 @@ class Dwarf:
                 wholes.setdefault(known.at(name, None).whole, []).append(name)
         out: list[tuple[str, int, int]] = []
         for whole, names in wholes.items():
-            if names == [whole]:
-                out.append((whole, self._type(known.at(whole, None)), self._list(known, names)))
-            else:
-                out.append((whole, self._structure(known, whole, names), self._list(known, names)))
+            alone = names == [whole]
+            of = self._type(known.at(whole, None)) if alone else self._structure(known, whole, names)
+            out.append((whole, of, self._list(known, names)))
         return out
 
     def _base(self, name: str) -> int:
