@@ -12,10 +12,9 @@ if it matters. Python's `and`, `or` and `not` have their precedence there: `not`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from isakit.errors import IsakitError
 
@@ -191,21 +190,12 @@ class _Parser:
         if self.k < len(self.tokens):
             raise self._error(f"`{self._next()}` is left over")
 
-    @contextmanager
-    def _nested(self) -> Generator[None]:
-        """Bound how deeply parentheses and signs stand inside of each other."""
-        self.depth += 1
-        if self.depth > DEEPEST:
-            raise ExpressionError(f"more than {DEEPEST} parentheses and signs inside of each other")
-        yield
-        self.depth -= 1
-
     def level(self, n: int) -> Node:
         if n == len(_LEVELS):
             return self._unary()
         if n == _NOT and self._next() == "not":
             self.k += 1
-            with self._nested():
+            with _nesting_limit(self):
                 return Unary("!", self.level(_NOT))
         left = self.level(n + 1)
         while self._next() in _LEVELS[n] and self.tokens[self.k][0] == "sign":
@@ -218,7 +208,7 @@ class _Parser:
         if self._next() in ("-", "~", "!", "+"):
             operator = self._next()
             self.k += 1
-            with self._nested():
+            with _nesting_limit(self):
                 operand = self._unary()
             if operator == "-" and isinstance(operand, NumberTerm):
                 return NumberTerm(-operand.value)
@@ -230,7 +220,7 @@ class _Parser:
             raise self._error("the expression ends too early")
         kind, text, at = self.tokens[self.k]
         self.k += 1
-        with self._nested():
+        with _nesting_limit(self):
             if kind == "part":
                 return Variable(text)
             if kind == "number":
@@ -287,6 +277,20 @@ class _Parser:
             raise self._error(f"no type {name!r}; there are {', '.join(TYPES)}")
         self.k += 1
         return name
+
+
+class _nesting_limit:  # noqa: N801 - used like a function
+    def __init__(self, parser: _Parser) -> None:
+        self.parser = parser
+
+    def __enter__(self) -> None:
+        self.parser.depth += 1
+        if self.parser.depth > DEEPEST:
+            raise ExpressionError(f"more than {DEEPEST} parentheses and signs inside of each other")
+
+    def __exit__(self, *_: object) -> Literal[False]:
+        self.parser.depth -= 1
+        return False
 
 
 def walk(node: Node) -> Iterator[Node]:
