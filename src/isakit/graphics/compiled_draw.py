@@ -6,7 +6,6 @@ reference machine, and the array merger takes its fragments in its turn.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -19,6 +18,7 @@ import numpy as np
 
 from isakit.engine import Lanes
 from isakit.engine.protocol import Array
+from isakit.forks import in_child
 from isakit.graphics.compiled_inputs import InputsKey, Word, inputs_function, put_columns
 from isakit.graphics.compiled_merge import MergeKey, fits, merge_function, put_depth_range, put_state, stencil_names
 from isakit.graphics.compiled_quads import GROUP_QUADS, CompiledFunction
@@ -382,8 +382,7 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="isakit-fragments")
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+in_child(_pool.cache_clear)
 
 
 def _sample_masks(quads: Quads) -> Array:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import threading
 from ast import literal_eval
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +31,7 @@ from isakit.engine.llvm.array_tracer import LANES, TracedArray, Tracer
 from isakit.engine.llvm.builder import F64, I64, PTR, IrType, define, pointer, vector
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.protocol import Array
+from isakit.forks import in_child
 from isakit.object_cache import content_key
 
 GROUP_QUADS = LANES // 4
@@ -186,14 +186,11 @@ function takes twenty to fifty milliseconds."""
 KIND = "pixels"
 
 
+@in_child
 def _in_child() -> None:
     """Recreate the lock in a forked process, where the thread that held it does not exist."""
     global _lock
     _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
 
 
 @cache

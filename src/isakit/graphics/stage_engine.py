@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Generator, Hashable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
@@ -13,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 from isakit.engine.protocol import Array
 from isakit.errors import BudgetExceeded
+from isakit.forks import in_child
 from isakit.graphics.draw_state import GraphicsChoices
 from isakit.graphics.stage import Stage, StageMachine, StageRun, answered
 from isakit.graphics.watchdog import Budget, Watchdog
@@ -226,16 +226,13 @@ def _maker() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="isakit-prepare")
 
 
+@in_child
 def _in_child() -> None:
     """Recreate the lock in a forked process, and drop compilations in progress: their threads do not exist there."""
     global _lock
     _lock = threading.Lock()
     _maker.cache_clear()
     _making.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
 
 
 def _make(launch: Launch, tier: str, results: frozenset[tuple[str, int]], always: bool) -> CompiledKernel | None:

@@ -8,7 +8,6 @@ but the exceptions they raise are deferred until the block is left; registered r
 from __future__ import annotations
 
 import importlib
-import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from isakit.engine.protocol import Array
+from isakit.forks import in_child
 from isakit.waits import NOTICE_SECONDS
 
 if TYPE_CHECKING:
@@ -91,6 +91,7 @@ _active: Deferred | None = None
 """The block the main thread is in; signals are the main thread's."""
 
 
+@in_child
 def _in_child() -> None:
     """Reset the state in a forked process, which is outside of the block: nothing there would raise what waits."""
     global _active
@@ -99,10 +100,6 @@ def _in_child() -> None:
         if isinstance(found, Deferred) and found.thread != threading.get_ident():
             found.restore()
             _active = None
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
 
 
 class deferred:  # noqa: N801 - used like a function

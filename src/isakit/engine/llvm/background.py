@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import IO
 
 from isakit.engine.llvm.target import CodegenError, Host, compile_text, with_attributes
+from isakit.forks import in_child
 
 _START = "import sys; sys.path[:] = {path!r}; from isakit.engine.llvm.compile_server import main; main()"
 
@@ -109,6 +110,7 @@ def _at_end() -> None:
                 _server.end()
 
 
+@in_child
 def _in_child() -> None:
     """Forget the parent's server in a forked process, which must not wait for it."""
     global _server
@@ -122,8 +124,6 @@ def _in_child() -> None:
 
 
 atexit.register(_at_end)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
 
 
 def object_code_elsewhere(ir: str, target: Host, quick: bool = False) -> bytes:

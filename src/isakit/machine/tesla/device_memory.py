@@ -6,7 +6,6 @@ Nothing here can reach memory outside its own arrays: every access is checked be
 from __future__ import annotations
 
 import mmap
-import os
 import threading
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import LaunchError
+from isakit.forks import in_child
 
 _PAGE_BITS = 8
 ALIGNMENT = 1 << _PAGE_BITS
@@ -131,14 +131,11 @@ _SHIFT = {2: 1, 4: 2, 8: 3}
 _spaces: WeakSet[DeviceMemory] = WeakSet()
 
 
+@in_child
 def _in_child() -> None:
     """Free the locks in a forked process."""
     for space in list(_spaces):
         space.lock = threading.RLock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
 
 
 class DeviceMemory:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -38,6 +37,7 @@ from isakit.engine.llvm.routine_ir import expression
 from isakit.engine.llvm.straight import LANES
 from isakit.engine.protocol import Array
 from isakit.errors import NotModelled
+from isakit.forks import in_child
 from isakit.lean import cached_property
 from isakit.machine.usse import rules
 from isakit.machine.usse.shader_code import Increments, ShaderCode, ShaderStep
@@ -277,14 +277,11 @@ KEPT = 64
 """Number of programs whose runs are kept."""
 
 
+@in_child
 def _in_child() -> None:
     """Recreate the lock in a forked process, where the thread that held it does not exist."""
     global _lock
     _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_in_child)
 
 
 def stretches_of(code: ShaderCode, target: Host) -> CompiledRuns:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
-import os
 import threading
 from base64 import b64decode, b64encode
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from isakit.engine.llvm import METADATA, Host, LoadedCode, host, object_code, re
 from isakit.engine.llvm.background import Ending, object_code_elsewhere
 from isakit.engine.llvm.exclusive import using_llvm
 from isakit.engine.llvm.fingerprint import fingerprint
+from isakit.forks import in_child
 from isakit.lean import cached_property
 from isakit.machine.tesla.analysis.control_flow import Flow, NotCompiled, RegisterKey
 from isakit.machine.tesla.analysis.known_flow import facts_of, flow_of, known_flow
@@ -33,8 +33,7 @@ Run = Callable[[int, int, int, int], int]
 
 _begun: WeakSet[CompiledKernel] = WeakSet()
 """Kernels being compiled in the background."""
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: [k.start_again() for k in list(_begun)])
+in_child(lambda: [k.start_again() for k in list(_begun)])
 
 PATIENCE = 1 << 28
 """Spin limit: instructions a warp may run without yielding before it is treated as busy-waiting."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections import deque
 from collections.abc import Hashable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import lru_cache
+from concurrent.futures import Future
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,7 +16,7 @@ from isakit.machine.interrupts import deferred, submitted, wait_stoppable
 from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.compiled import state_layout
 from isakit.machine.tesla.compiled.launch.compiled_kernels import CompiledKernel, Executable
-from isakit.machine.tesla.compiled.launch.host_assist import go_on, interruptible
+from isakit.machine.tesla.compiled.launch.host_assist import go_on, interruptible, pool
 from isakit.machine.tesla.compiled.launch.resident_blocks import ALONE, ResidentBlocks
 from isakit.machine.tesla.compiled.launch.warp_handover import WarpStates, to_machine
 from isakit.machine.tesla.compiled.launch.worker_context import (
@@ -204,7 +202,7 @@ class CompiledLaunch:
             work()
         else:
             with deferred():  # between the two an interrupt would leave the workers running
-                self._wait([submitted(_pool(threads), work) for _ in range(threads)], told)
+                self._wait([submitted(pool(threads), work) for _ in range(threads)], told)
         if failed:
             raise min(failed, key=lambda f: f[0])[1]
         if not self.waits:
@@ -360,12 +358,3 @@ def _thread_numbers(launch: Launch) -> tuple[Array, Array, Array]:
         masks = np.array(launch.warp_masks(), np.uint32)
         found = _numbers[key] = np.ascontiguousarray(launch.first_registers()), masks, ids
     return found
-
-
-@lru_cache(maxsize=8)
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="isakit")
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # the child has the pools without their threads

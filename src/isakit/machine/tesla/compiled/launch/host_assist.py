@@ -7,7 +7,6 @@ and back, and then resume in compiled code.
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ import numpy as np
 
 from isakit.engine.protocol import Array
 from isakit.errors import IsakitError, LaunchError
+from isakit.forks import in_child
 from isakit.machine.interrupts import deferred, wait_stoppable
 from isakit.machine.progress import Watcher, watcher
 from isakit.machine.tesla.address_spaces import OwnSpace
@@ -276,13 +276,13 @@ def _wave(machine: Machine, bound: Bound, kernel: CompiledKernel, budget: int | 
         to_machine(states, warps.barriers, warps.turns, machine)
 
 
-@lru_cache(maxsize=1)
-def _runner() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, thread_name_prefix="isakit")
+@lru_cache(maxsize=8)
+def pool(threads: int) -> ThreadPoolExecutor:
+    """Return so many threads that run launches."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="isakit")
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_runner.cache_clear)
+in_child(pool.cache_clear)  # the child has the pools without their threads
 
 
 def interruptible(work: Callable[[], T], stop: Array, brief: bool = False) -> T:
@@ -296,7 +296,7 @@ def interruptible(work: Callable[[], T], stop: Array, brief: bool = False) -> T:
         with deferred():
             return work()
     with deferred():  # between the two an interrupt would leave the work running, and the process wait for it for ever
-        future = _runner().submit(work)
+        future = pool(1).submit(work)
         told = watcher()
         wait_stoppable([future], stop, None if told is None else lambda: told(0, 0))
     return future.result()
