@@ -12,10 +12,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from isakit.flow.dominators import Dominators
+from isakit.flow.dataflow import live_sets
+from isakit.flow.dominators import Dominators, natural_loops
 from isakit.flow.graph import FlowGraph
-from isakit.flow.liveness import live_sets
-from isakit.flow.loops import natural_loops
 
 REGISTERS = 100
 TURNS = 7

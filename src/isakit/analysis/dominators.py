@@ -6,9 +6,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from isakit.analysis.control_flow import ControlFlow, FlowFunction
-from isakit.flow.dominators import Dominators, Exit
+from isakit.flow.dominators import Dominators, Exit, loop_parents, natural_loops
 from isakit.flow.dominators import post_dominators as found_post_dominators
-from isakit.flow.loops import loop_parents, natural_loops
 
 
 def _tree(flow: ControlFlow, function: FlowFunction) -> Dominators[int]:

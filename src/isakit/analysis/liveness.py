@@ -14,7 +14,7 @@ from isakit.analysis.control_flow import ControlFlow
 from isakit.codec import Instruction
 from isakit.codec.facts import InstructionFacts, RegisterId
 from isakit.flow.bits import BitNumbers
-from isakit.flow.liveness import LiveSets, live_sets, uses_and_kills
+from isakit.flow.dataflow import LiveSets, live_sets, uses_and_kills
 from isakit.lean import cached_property
 from isakit.spec import InstructionKind
 

@@ -197,7 +197,7 @@ class _TraceWriter:
     def _write(self, e: Effect, when: str | None) -> None:
         w = self.w
         index, value = (self._canonical(v) for v in e.args)
-        if e.get("delayed") or (e.get("latency") or 0) > 1:
+        if e.lands_later:
             if not self.scalar:
                 raise EngineError(f"a delayed write of {e.name!r}: only the scalar style has them")
             facts = w.named(dict(e.attr), "facts")

@@ -1,4 +1,4 @@
-"""The solver of data-flow problems: a problem is its transfer function.
+"""The solver of data-flow problems: a problem is its transfer function. Liveness is one of them.
 
 A problem says for each node what holds behind it, given what holds before it; the solver finds what holds everywhere.
 Sets are bits of ints and join by union. What must hold on *all* ways is solved as its opposite: the bits of what may
@@ -7,8 +7,8 @@ not hold.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol, Self, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 from isakit.flow.graph import FlowGraph
 
@@ -54,3 +54,34 @@ def solve(graph: FlowGraph[N], transfer: Transfer[T], start: Sequence[T | None],
 def gen_kill(gen: Sequence[int], kill: Sequence[int]) -> Transfer[int]:
     """Return the transfer function that removes the bits `kill` of a node and then adds the bits `gen`."""
     return lambda n, x: x & ~kill[n] | gen[n]
+
+
+# --- liveness: what may still be read ---------------------------------------------------------------------------------
+class LiveSets(NamedTuple):
+    """The sets of values that may still be read on entry to and on exit from each node, by number."""
+
+    entering: list[int]
+    leaving: list[int]
+
+
+def live_sets(graph: FlowGraph[N], uses: Sequence[int], kills: Sequence[int], ends: Sequence[int] = ()) -> LiveSets:
+    """Return the variables that are live around each node.
+
+    Args:
+        graph: the nodes and their numbers.
+        uses: what each node reads before it overwrites it.
+        kills: what each node overwrites as a whole, wherever control comes to it.
+        ends: what is read after each node besides what the nodes behind it read.
+    """
+    transfer = gen_kill(uses, kills)
+    leaving = solve(graph, transfer, ends or [0] * len(graph), backward=True)
+    return LiveSets([transfer(n, live) for n, live in enumerate(leaving)], leaving)
+
+
+def uses_and_kills(steps: Iterable[tuple[int, int]]) -> tuple[int, int]:
+    """Return the variables a block reads before writing, and those it overwrites; `steps`: last one first."""
+    used = killed = 0
+    for uses, kills in steps:
+        used = used & ~kills | uses
+        killed |= kills
+    return used, killed

@@ -1,14 +1,14 @@
-"""Dominators: what every way to a node passes, and what every way from it to the end passes.
+"""Dominators: what every way to a node passes, and what every way from it to the end passes; natural loops.
 
 Source: Lengauer, Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph", 1979, the simple version.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Generic, TypeVar
 
-from isakit.flow.graph import FlowGraph, further_roots
+from isakit.flow.graph import FlowGraph, further_roots, reachable
 from isakit.lean import cached_property
 
 N = TypeVar("N")
@@ -153,3 +153,32 @@ def post_dominators(
     if endless:
         ends += further_roots(reversed(nodes), ends, before.__getitem__)
     return Dominators(EXIT, before.__getitem__)
+
+
+# --- natural loops: blocks that are executed again and again, entered through one head --------------------------------
+def natural_loops(dom: Dominators[N]) -> dict[N, set[N]]:
+    """Return the head of each loop and the nodes of all loops that share it, in the order of their back edges.
+
+    A cycle with several ways in is not a natural loop.
+    """
+    graph = dom.graph
+    ends: dict[int, list[int]] = {}
+    for n, targets in enumerate(graph.succs):
+        for head in targets:
+            if head <= n and dom.dominates(graph.nodes[head], graph.nodes[n]):
+                ends.setdefault(head, []).append(n)
+    out: dict[N, set[N]] = {}
+    for head, last in ends.items():
+        body = reachable(last, lambda n, head=head: graph.preds[n] if n != head else ())
+        out[graph.nodes[head]] = {graph.nodes[n] for n in body} | {graph.nodes[head]}
+    return out
+
+
+def loop_parents(bodies: Mapping[N, set[N]]) -> dict[N, N | None]:
+    """Return the head of the loop around each loop, None for an outermost one."""
+    innermost: dict[N, N] = {}
+    out: dict[N, N | None] = {}
+    for head in sorted(bodies, key=lambda h: -len(bodies[h])):  # loops lie within each other or apart
+        out[head] = innermost.get(head)
+        innermost.update(dict.fromkeys(bodies[head], head))
+    return out

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Generic, TypeVar
 
-from isakit.flow.dominators import Dominators, Exit, post_dominators
+from isakit.flow.dominators import Dominators, Exit, natural_loops, post_dominators
 from isakit.flow.graph import reachable
-from isakit.flow.loops import natural_loops
 
 N = TypeVar("N")
 

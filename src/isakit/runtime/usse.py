@@ -146,8 +146,8 @@ class BoundShader:
         limit: int,
         once: bool = True,
     ) -> None:
-        self.shader, self.gxp, self.rules, self.limit = shader, shader.file, rules, limit
-        gxp: GxpFile = self.gxp
+        self.shader, self.rules, self.limit = shader, rules, limit
+        self.gxp = gxp = shader.file
         layout.check(gxp, shader.path)
         self.memory = Memory()
         self.units = _textures(gxp, textures)
@@ -165,8 +165,7 @@ class BoundShader:
 
     # --- secondary attributes ----------------------------------------------------------------------------------------
     def _fill_shared(self, uniforms: Mapping[str, ArrayLike], buffers: Mapping[str | int, ArrayLike | bytes]) -> None:
-        gxp: GxpFile = self.gxp
-        contents = self._uniform_buffers(uniforms, buffers)
+        gxp, contents = self.gxp, self._uniform_buffers(uniforms, buffers)
         for c in gxp.containers:
             if c.index in contents:
                 words = contents[c.index].view(np.uint32)[: c.size_in_words]
@@ -192,9 +191,8 @@ class BoundShader:
 
     def _texture_buffer(self) -> Array:
         """Return the buffer in memory with the state words of textures, at the offsets the file gives them."""
-        gxp: GxpFile = self.gxp
-        table = gxp.texture_buffer_samplers
-        words = np.zeros(max([1, gxp.buffer_sizes[4], *(d.sa_offset + 1 for d in table)]), np.uint32)
+        table = self.gxp.texture_buffer_samplers
+        words = np.zeros(max([1, self.gxp.buffer_sizes[4], *(d.sa_offset + 1 for d in table)]), np.uint32)
         for d in table:
             words[d.sa_offset] = state_word(d.resource // 4, d.resource % 4)
         return words.view(np.uint8)
@@ -203,7 +201,7 @@ class BoundShader:
         self, uniforms: Mapping[str, ArrayLike], buffers: Mapping[str | int, ArrayLike | bytes]
     ) -> dict[int, Array]:
         """Return bytes of every uniform buffer by its number."""
-        gxp: GxpFile = self.gxp
+        gxp = self.gxp
         known = [p for p in gxp.parameters if p.category == UNIFORM]
         sizes: dict[int, int] = {DEFAULT_BUFFER: gxp.buffer_sizes[5]}
         for p in known:
@@ -305,10 +303,9 @@ class BoundShader:
         return register.packed(grid.rows(target, register.components))
 
     def _attribute_inputs(self, grid: Grid, given: Mapping[str, ArrayLike]) -> Inputs:
-        gxp: GxpFile = self.gxp
-        known = [p for p in gxp.parameters if p.category == ATTRIBUTE]
+        known = [p for p in self.gxp.parameters if p.category == ATTRIBUTE]
         out: Inputs = []
-        v = cast("VertexVaryings | None", gxp.varyings)
+        v = cast("VertexVaryings | None", self.gxp.varyings)
         for name, value in given.items():
             if v is not None and name in ("index", "instance") and all(p.name != name for p in known):
                 register = v.index_pa if name == "index" else v.instance_pa
@@ -320,7 +317,7 @@ class BoundShader:
             if raw and rows.dtype.kind == "f":
                 rows = np.ascontiguousarray(rows, np.float32).view(np.uint32)  # bytes as they are
             out.append(("pa", p.resource_index, layout.to_words(rows, "u32" if raw else TYPES[p.type])))
-        if v is not None and gxp.flags & HAS_INDEX and "index" not in given:
+        if v is not None and self.gxp.flags & HAS_INDEX and "index" not in given:
             out.append(("pa", v.index_pa, np.arange(grid.lanes, dtype=np.uint32)[:, None]))
         return out
 
@@ -379,7 +376,7 @@ class BoundShader:
         return out
 
     def _fragment_results(self, m: Machine) -> dict[str, Array]:
-        gxp: GxpFile = self.gxp
+        gxp = self.gxp
         v = cast("FragmentVaryings", gxp.varyings)
         native = bool(gxp.flags & NATIVE_COLOR)
         start = 0 if native else v.output_start

@@ -228,8 +228,7 @@ class External(Callee, Generic[P, T]):
     def __init__(self, function: Callable[P, T]) -> None:
         self.function, self.name = function, function.__name__
         self.__doc__ = function.__doc__
-        hints = get_type_hints(function, include_extras=True)
-        returns = hints.get("return")
+        returns = get_type_hints(function, include_extras=True).get("return")
         self._width = 0 if returns in (None, type(None)) else width_of(returns) or 0
 
     @property
@@ -258,8 +257,7 @@ def _parameter(name: str, hint: object) -> RoutineParameter | None:
         return RoutineParameter(name, lanes=True)
     several = array_field_of(hint)
     if several is not None:
-        element = several[0]
-        return RoutineParameter(name, record=element, row=True)
+        return RoutineParameter(name, record=several[0], row=True)
     return None
 
 

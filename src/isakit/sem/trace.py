@@ -43,6 +43,11 @@ class Effect:
         """The values this effect reads: its arguments, then its condition if it has one."""
         return self.args if self.when is None else (*self.args, self.when)
 
+    @property
+    def lands_later(self) -> bool:
+        """True for a write that becomes visible in a later cycle than those of other instructions."""
+        return bool(self.get("delayed")) or (self.get("latency") or 0) > 1
+
     def get(self, key: str, default: object = None) -> Any:
         """Return a static fact of the effect."""
         return dict(self.attr).get(key, default)

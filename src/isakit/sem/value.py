@@ -28,6 +28,7 @@ constants fold at once, so a graph only holds what really depends on the machine
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, Protocol, TypeVar
 
 from isakit.errors import IsakitError
@@ -383,10 +384,7 @@ def select(condition: Value | int | bool, a: Value | int, b: Value | int) -> Val
 
 def concat(*parts: Value) -> Value:
     """Return parts joined, most significant first."""
-    out = parts[0]
-    for p in parts[1:]:
-        out = node("concat", out.width + p.width, (out, p))
-    return out
+    return reduce(lambda high, low: node("concat", high.width + low.width, (high, low)), parts)
 
 
 def lookup(table: Table, index: Value) -> Value:
@@ -406,18 +404,12 @@ def uniform_number(value: Value, word: int) -> int:
 
 def any_of(values: Sequence[Value]) -> Value:
     """Return OR of 1-bit values."""
-    out = u1(0)
-    for v in values:
-        out = out | v
-    return out
+    return reduce(Value.__or__, values, u1(0))
 
 
 def all_of(values: Sequence[Value]) -> Value:
     """Return AND of 1-bit values."""
-    out = u1(1)
-    for v in values:
-        out = out & v
-    return out
+    return reduce(Value.__and__, values, u1(1))
 
 
 def add_with_carry(a: Value, b: Value, carry: Value | int) -> tuple[Value, Value]:

@@ -10,11 +10,9 @@ import pytest
 
 from isakit.flow.bits import BitNumbers, bits, indices
 from isakit.flow.blocks import basic_blocks
-from isakit.flow.dataflow import gen_kill, solve
-from isakit.flow.dominators import EXIT, Dominators, post_dominators
+from isakit.flow.dataflow import gen_kill, live_sets, solve, uses_and_kills
+from isakit.flow.dominators import EXIT, Dominators, loop_parents, natural_loops, post_dominators
 from isakit.flow.graph import FlowGraph, further_roots, reachable
-from isakit.flow.liveness import live_sets, uses_and_kills
-from isakit.flow.loops import loop_parents, natural_loops
 from isakit.flow.ssa import Renaming, dominance_frontiers, merges
 from isakit.flow.uniformity import Divergence
 

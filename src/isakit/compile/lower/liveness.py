@@ -9,8 +9,8 @@ from __future__ import annotations
 from isakit.compile.lower.form import MBlock, MFunction, MIns, OperandReg, VReg
 from isakit.errors import DefinitionError
 from isakit.flow.bits import bits, indices
+from isakit.flow.dataflow import live_sets
 from isakit.flow.graph import FlowGraph
-from isakit.flow.liveness import live_sets
 
 
 class BlockLiveness:

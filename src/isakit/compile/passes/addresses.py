@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from isakit.compile.ir import Block, Const, Function, Ins, IrValue
 from isakit.compile.ops import ADD, ADDR, PHI, SHL, ST, STEP, Load, Store
-from isakit.flow.dominators import Dominators
-from isakit.flow.loops import natural_loops
+from isakit.flow.dominators import Dominators, natural_loops
 
 SPACES = ("shared", "local", "const", "lock", "unlock")
 HOISTED = 3

@@ -6,9 +6,9 @@ from isakit.compile.ir import NOWHERE, Block, Const, Function, Ins, IrValue
 from isakit.compile.ops import PACK, PHI
 from isakit.compile.vector_ops import ELEMENTS, JOIN, count, element
 from isakit.flow.bits import BitNumbers
+from isakit.flow.dataflow import live_sets
 from isakit.flow.dominators import Dominators
 from isakit.flow.graph import reachable
-from isakit.flow.liveness import live_sets
 from isakit.flow.ssa import Renaming, merges
 
 

@@ -13,9 +13,8 @@ from isakit.compile.lower.form import MBlock, MemoryReference, MFunction, MIns, 
 from isakit.compile.lower.guards import IfConversion
 from isakit.compile.tesla import instructions as hw
 from isakit.compile.tesla.registers import CONDITION, GENERAL
-from isakit.flow.dominators import EXIT, Dominators, Exit, post_dominators
+from isakit.flow.dominators import EXIT, Dominators, Exit, natural_loops, post_dominators
 from isakit.flow.graph import FlowGraph, reachable
-from isakit.flow.loops import natural_loops
 
 SHORT_DIVERGENT = 5
 SHORT_UNIFORM = 3

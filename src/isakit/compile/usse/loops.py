@@ -13,9 +13,8 @@ from itertools import pairwise
 from isakit.compile.ir import Loc
 from isakit.compile.lower.form import MBlock, MFunction, MIns
 from isakit.compile.usse import instructions as hw
-from isakit.flow.dominators import Dominators
+from isakit.flow.dominators import Dominators, natural_loops
 from isakit.flow.graph import reachable
-from isakit.flow.loops import natural_loops
 
 
 def shape_loops(m: MFunction) -> None:

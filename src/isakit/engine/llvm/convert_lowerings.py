@@ -13,7 +13,7 @@ from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.f32_lowerings import canonical_nan
 from isakit.engine.llvm.f64_lowerings import EMBEDDED_ROUNDING, carefully, denormal
 from isakit.engine.llvm.values import Native, ValueLowering
-from isakit.engine.llvm.vector_pieces import joined, pieces
+from isakit.engine.llvm.vector_pieces import compared, joined, numbers_of, pieces
 from isakit.sem.fp.convert64 import f2f64, f2i64
 from isakit.sem.operation import Statics
 
@@ -61,9 +61,8 @@ def _modified(low: ValueLowering, x: Ref, statics: Statics) -> Ref:
 
 def _compared(low: ValueLowering, test: str, x: Ref, y: Ref) -> Ref:
     """Compare floats."""
-    ty = f"<{low.module.lanes} x {'float' if x.width == 32 else 'double'}>"
-    f, g = (low.bitcast(low.splat(v), ty) for v in (x, y))
-    return low.per_lane(low.body(f"fcmp {test} {ty} {f}, {g}"), 1)
+    element = "float" if x.width == 32 else "double"
+    return compared(low, test, element, *(numbers_of(low, v, element) for v in (x, y)))
 
 
 def _at_least(low: ValueLowering, x: Ref, power: int) -> Ref:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from isakit.engine.llvm.builder import I1, I16, IrFunction, Ref, vector
 from isakit.engine.llvm.target import KEEPS_HALF
 from isakit.engine.llvm.values import PURE, Native, ValueLowering
-from isakit.engine.llvm.vector_pieces import bits_of, joined, numbers_of, pieces
+from isakit.engine.llvm.vector_pieces import bits_of, compared, joined, numbers_of, pieces
 from isakit.sem.fp.core import F32
 from isakit.sem.operation import Statics
 
@@ -45,10 +45,8 @@ def _avx512(low: ValueLowering, name: str, a: Ref, b: Ref, rounding: str) -> Ref
 
 def canonical_nan(low: ValueLowering, r: Ref) -> Ref:
     """Replace every NaN by 0x7fffffff."""
-    n = low.module.lanes
     f = numbers_of(low, r, "float")
-    unordered = low.per_lane(low.body(f"fcmp uno <{n} x float> {f}, {f}"), 1)
-    return low.select(unordered, low.constant(NAN, 32), r)
+    return low.select(compared(low, "uno", "float", f, f), low.constant(NAN, 32), r)
 
 
 FIX_NANS = 0x11111100

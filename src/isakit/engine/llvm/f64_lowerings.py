@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from isakit.engine.llvm.builder import IrFunction, Ref
 from isakit.engine.llvm.f32_lowerings import packed_comparison
 from isakit.engine.llvm.values import Native, ValueLowering
-from isakit.engine.llvm.vector_pieces import bits_of, joined, numbers_of, pieces
+from isakit.engine.llvm.vector_pieces import bits_of, compared, joined, numbers_of, pieces
 from isakit.sem.fp.core import F64
 from isakit.sem.fp.f64 import NAN, f64_compare
 from isakit.sem.operation import Operation, Statics
@@ -48,9 +48,8 @@ def _hardware(low: ValueLowering, name: str, args: Sequence[Ref], rounding: str)
 
 def _with_nans(low: ValueLowering, name: str, args: Sequence[Ref], result: Ref) -> Ref:
     """Replace NaNs in the result by the ones the rule chooses."""
-    n = low.module.lanes
-    bits = low.bitcast(result, f"<{n} x double>")
-    unordered = low.per_lane(low.body(f"fcmp uno <{n} x double> {bits}, {bits}"), 1)
+    number = low.bitcast(result, f"<{low.module.lanes} x double>")
+    unordered = compared(low, "uno", "double", number, number)
     nan = low.constant(NAN, 64)
     for k in reversed(NAN_PRIORITY[name]):
         a = low.splat(args[k])

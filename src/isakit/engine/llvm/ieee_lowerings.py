@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from isakit.engine.llvm.builder import Ref
 from isakit.engine.llvm.target import Host
 from isakit.engine.llvm.values import Native, ValueLowering
-from isakit.engine.llvm.vector_pieces import bits_of, numbers_of
+from isakit.engine.llvm.vector_pieces import bits_of, compared, numbers_of
 from isakit.sem.operation import Statics
 
 NAN32, NAN16 = 0x7FC00000, 0x7E00
@@ -59,13 +59,9 @@ def _intrinsic(low: ValueLowering, name: str, ty: str, *args: str) -> str:
     return low.body(f"call {vector} {f}({', '.join(f'{vector} {a}' for a in args)})")
 
 
-def _test(low: ValueLowering, relation: str, ty: str, a: str, b: str) -> Ref:
-    return low.per_lane(low.body(f"fcmp {relation} {_vector(low, ty)} {a}, {b}"), 1)
-
-
 def _canonical(low: ValueLowering, v: str) -> Ref:
     """Return the bits of f32 numbers, with one NaN."""
-    nan = _test(low, "uno", "float", v, v)
+    nan = compared(low, "uno", "float", v, v)
     return low.select(nan, low.constant(NAN32, 32), bits_of(low, v, "float"))
 
 
@@ -112,9 +108,9 @@ def _extreme(wins: str, zeros: str) -> Native:
             return None
         a, b = (low.splat(x) for x in args)
         x, y = numbers_of(low, a, "float"), numbers_of(low, b, "float")
-        first = low.op("or", _test(low, wins, "float", x, y), _test(low, "uno", "float", y, y))
+        first = low.op("or", compared(low, wins, "float", x, y), compared(low, "uno", "float", y, y))
         result = low.select(first, a, b)
-        result = low.select(_test(low, "oeq", "float", x, y), low.op(zeros, a, b), result)
+        result = low.select(compared(low, "oeq", "float", x, y), low.op(zeros, a, b), result)
         return _canonical(low, numbers_of(low, result, "float"))
 
     return lower
@@ -126,7 +122,7 @@ def _compare(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref |
     x, y = (numbers_of(low, a, "float") for a in args)
     out = low.constant(_UNORDERED, 4)
     for relation, number in (("olt", _LESS), ("oeq", _EQUAL), ("ogt", _GREATER)):
-        out = low.select(_test(low, relation, "float", x, y), low.constant(number, 4), out)
+        out = low.select(compared(low, relation, "float", x, y), low.constant(number, 4), out)
     return out
 
 
@@ -163,7 +159,7 @@ def _convert(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref |
         return _canonical(low, low.body(f"fpext {half} {numbers_of(low, args[0], 'half')} to {single}"))
     value = numbers_of(low, args[0], "float")
     bits = bits_of(low, low.body(f"fptrunc {single} {value} to {half}"), "half")
-    return low.select(_test(low, "uno", "float", value, value), low.constant(NAN16, 16), bits)
+    return low.select(compared(low, "uno", "float", value, value), low.constant(NAN16, 16), bits)
 
 
 def _int_to_float(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | None:
@@ -208,8 +204,8 @@ def _float_to_ratio(low: ValueLowering, args: Sequence[Ref], statics: Statics) -
     v = _intrinsic(low, "roundeven", "double", v)
     for relation, limit in (("olt", statics["low"]), ("ogt", statics["high"])):
         text = _number(low, limit, "double")
-        beyond = _test(low, relation, "double", v, text)
+        beyond = compared(low, relation, "double", v, text)
         v = low.body(f"select {beyond.type} {beyond.text}, {double} {text}, {double} {v}")
-    nan = _test(low, "uno", "double", v, v)
+    nan = compared(low, "uno", "double", v, v)
     v = low.body(f"select {nan.type} {nan.text}, {double} zeroinitializer, {double} {v}")
     return low.per_lane(low.body(f"fptosi {double} {v} to {_vector(low, 'i32')}"), 32)

@@ -27,6 +27,11 @@ def bits_of(low: ValueLowering, vector: str, element: str) -> Ref:
     return low.per_lane(low.body(f"bitcast <{n} x {element}> {vector} to <{n} x i{width}>"), width)
 
 
+def compared(low: ValueLowering, relation: str, element: str, x: str, y: str) -> Ref:
+    """Compare numbers of a float type by LLVM's name of the relation, lane by lane."""
+    return low.per_lane(low.body(f"fcmp {relation} <{low.module.lanes} x {element}> {x}, {y}"), 1)
+
+
 def pieces(low: ValueLowering, vector: str, element: str, length: int) -> list[str]:
     """Split a vector of one `element` per lane into vectors of `length` elements."""
     n = low.module.lanes

@@ -128,12 +128,13 @@ def _call(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Contro
     return each(machine, gang, lambda w, m: w.control.call(target, op.following, limited), _executing(gang, lanes))
 
 
-def _ret(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
-    return each(machine, gang, lambda w, m: w.control.ret(m, op.following), _executing(gang, lanes))
+def _leave(leave: Callable[[Stack, int, int], None]) -> Handler:
+    """Return the action of an instruction by which lanes leave a region; the others continue after it."""
 
+    def handler(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
+        return each(machine, gang, lambda w, m: leave(w.control, m, op.following), _executing(gang, lanes))
 
-def _brk(machine: MachineState, gang: Gang, op: Op, lanes: Lanes, asked: Control) -> list[Gang]:
-    return each(machine, gang, lambda w, m: w.control.brk(m, op.following), _executing(gang, lanes))
+    return handler
 
 
 def _quad(change: Callable[[Stack], None]) -> Handler:
@@ -207,9 +208,9 @@ HANDLERS: Mapping[ControlRequest, Handler] = {
     request.BRA: _bra,
     request.BRA_INDIRECT: _bra_indirect,
     request.CALL: _call,
-    request.RET: _ret,
+    request.RET: _leave(Stack.ret),
     request.PREBRK: _push(Stack.prebrk),
-    request.BRK: _brk,
+    request.BRK: _leave(Stack.brk),
     request.JOINAT: _push(Stack.joinat),
     request.PRERET: _push(Stack.preret),
     request.QUADON: _quad(Stack.quadon),

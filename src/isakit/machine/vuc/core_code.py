@@ -94,7 +94,7 @@ def footprint(trace: Trace, guard: int, relative: tuple[int, bool, int] | None) 
         if e.kind != "write" or (e.when is not None and e.when.op == "const" and not e.when.attr):
             continue
         register = e.name, e.args[0].number
-        if e.get("delayed") or (e.get("latency") or 0) > 1:
+        if e.lands_later:
             delayed.append((register, e.get("latency")))
         else:
             direct.add(register)
@@ -144,7 +144,7 @@ def _plainness(trace: Trace, relative: object, predicates: int) -> tuple[int, in
         return 2, trace.effects[0].args[0].number, False
     if not all(e.kind == "write" or (e.kind in ("load", "store") and e.name == "D") for e in trace.effects):
         return 0, -1, False
-    direct = all(e.kind == "write" and not e.get("delayed") and (e.get("latency") or 0) <= 1 for e in trace.effects)
+    direct = all(e.kind == "write" and not e.lands_later for e in trace.effects)
     return 1 if predicates else 2, -1, not direct or _asks_machine(trace)
 
 

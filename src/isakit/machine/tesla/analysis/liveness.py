@@ -11,9 +11,8 @@ from functools import cache
 
 from isakit.flow.bits import BitNumbers
 from isakit.flow.blocks import basic_blocks
-from isakit.flow.dataflow import solve
+from isakit.flow.dataflow import live_sets, solve, uses_and_kills
 from isakit.flow.graph import FlowGraph
-from isakit.flow.liveness import live_sets, uses_and_kills
 from isakit.machine.tesla.analysis.kernel_steps import RegisterKey, Step
 
 

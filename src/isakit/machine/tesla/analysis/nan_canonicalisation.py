@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from isakit.flow.bits import BitNumbers
-from isakit.flow.dataflow import Transfer, gen_kill, solve
+from isakit.flow.dataflow import Transfer, gen_kill, live_sets, solve
 from isakit.flow.graph import FlowGraph
-from isakit.flow.liveness import live_sets
 from isakit.machine.tesla.analysis.control_flow import Flow
 from isakit.machine.tesla.analysis.kernel_steps import RegisterKey, Step
 from isakit.sem.trace import Effect, Trace

@@ -251,7 +251,7 @@ class ThreadValues:
         """Return true if all lanes of a warp that execute a branch take the same path."""
         if step.guard is None:
             return True
-        holds = self._values(step, here.known).of(step.guard)
+        holds = _Values(self, step.word, here.known).of(step.guard)
         if holds is None:
             return False
         if holds.alike:
@@ -286,12 +286,9 @@ class ThreadValues:
         return out
 
     # --- values -------------------------------------------------------------------------------------------------------
-    def _values(self, step: Step, known: KnownIntervals) -> _Values:
-        return _Values(self, step.word, known)
-
     def _after(self, step: Step, here: Reached) -> tuple[KnownIntervals, Interval | None]:
         """Return the values after an instruction, and that of its condition (None: it always holds)."""
-        values = self._values(step, here.known)
+        values = _Values(self, step.word, here.known)
         holds = None if step.guard is None else values.of(step.guard) or anything(1, False)
         assert step.trace is not None
         if step.op.dropped and not step.control:
@@ -318,7 +315,7 @@ class ThreadValues:
         step, here = self.flow.steps[node[0]], self.reached[node]
         if step.trace is None or step.op.never or (step.op.dropped and not step.control):
             return []
-        values = self._values(step, here.known)
+        values = _Values(self, step.word, here.known)
         runs = here.runs
         if step.guard is not None:
             holds = values.of(step.guard)

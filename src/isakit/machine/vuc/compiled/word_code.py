@@ -107,11 +107,7 @@ def _known(e: Effect, traits: CoreConfig) -> bool:
     if e.name == "sr":
         n = e.args[0].number
         return constant and (n == CSTOP or landable(n, traits.features, traits.read_only))
-    return constant or (e.name in ("r", "p") and not _late(e))
-
-
-def _late(e: Effect) -> bool:
-    return bool(e.get("delayed")) or (e.get("latency") or 0) > 1
+    return constant or (e.name in ("r", "p") and not e.lands_later)
 
 
 class WordWriter:
@@ -221,7 +217,7 @@ class WordWriter:
                 b.store(I16(1), b.element(I16, DATA, D_CELLS))
             elif e.kind == "control":
                 self._rule(_JUMPS[e.name], target=value)
-            elif e.name in ("r", "p") and not _late(e):
+            elif e.name in ("r", "p") and not e.lands_later:
                 self._write(e, value, when)
             else:
                 self._rule(_LATE[e.name], index=e.args[0].number, value=value, latency=int(e.get("latency")))
