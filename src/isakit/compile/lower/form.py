@@ -55,6 +55,10 @@ class VReg:
         self.true, self.false = "lg", "e"
         self.defs = 0
 
+    def opposite(self, test: str) -> str:
+        """Return the negation of a test."""
+        return self.false if test == self.true else self.true
+
     def __repr__(self) -> str:
         return f"{self.cls}{self.number}" + ("" if self.size == 1 else f"x{self.size}")
 

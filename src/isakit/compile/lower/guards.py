@@ -19,10 +19,6 @@ class IfConversion:
         """Return how many instructions may be guarded, on both sides of a branch together."""
         raise NotImplementedError
 
-    def opposite(self, condition: VReg, test: str) -> str:
-        """Return the negation of a test."""
-        raise NotImplementedError
-
     def can_guard(self, i: MIns, condition: VReg) -> bool:
         """Return whether an instruction can be predicated with `condition`, and does not write it."""
         return i.op.guarded and i.guard is None and all(r.v is not condition for r in i.defs())
@@ -58,7 +54,7 @@ class IfConversion:
 
     def _convert(self, a: MBlock, condition: VReg, test: str, divergent: bool) -> bool:
         yes, no = a.succs
-        most, opposite = self.most(divergent), self.opposite(condition, test)
+        most, opposite = self.most(divergent), condition.opposite(test)
 
         def side(x: MBlock) -> bool:
             return x.preds == [a] and len(x.succs) == 1 and x.cond is None and x is not a

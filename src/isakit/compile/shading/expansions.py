@@ -11,18 +11,15 @@ from functools import reduce
 from typing import NamedTuple
 
 from isakit.compile.ir import Const, IrValue, Operation, PlainOp
-from isakit.compile.ops import ABS, ADD, AND, MAXS, MAXU, MINS, MINU, OR, SAR, SHL, SHR, SUB
+from isakit.compile.ops import ABS, MAXS, MAXU, MINS, MINU
 from isakit.compile.shading.emitter import Emitter, Values, float_const, same_number
 from isakit.compile.shading.types import Numeric
 from isakit.compile.vector_ops import (
     BITS,
-    F2I,
-    I2F,
     SAMPLE,
     VABS,
     VCOS,
     VCSEL,
-    VCVT,
     VDOT,
     VDSX,
     VDSY,
@@ -34,7 +31,6 @@ from isakit.compile.vector_ops import (
     VMAX,
     VMIN,
     VNEG,
-    VROUND8,
     VRSQ,
     VSAT,
     VSIN,
@@ -57,7 +53,9 @@ Expansion = Callable[[Emitter, list[Values], Call], Values]
 EXPANSIONS: dict[str, Expansion] = {}
 
 
-def _defines(*names: str) -> Callable[[Expansion], Expansion]:
+def defines(*names: str) -> Callable[[Expansion], Expansion]:
+    """Return the decorator that makes a function the expansion of some intrinsics."""
+
     def keep(f: Expansion) -> Expansion:
         for name in names:
             EXPANSIONS[name] = f
@@ -117,7 +115,7 @@ EXPANSIONS["min"] = _by_kind(VMIN, MINS, MINU)
 EXPANSIONS["max"] = _by_kind(VMAX, MAXS, MAXU)
 
 
-@_defines("clamp")
+@defines("clamp")
 def _clamp(e: Emitter, a: list[Values], call: Call) -> Values:
     if call.result.is_float and same_number(a[1][0]) == 0.0 and same_number(a[2][0]) == 1.0:
         return [e.op(VSAT, a[0][0])]
@@ -125,14 +123,14 @@ def _clamp(e: Emitter, a: list[Values], call: Call) -> Values:
     return EXPANSIONS["min"](e, [larger, a[2]], call)
 
 
-@_defines("abs")
+@defines("abs")
 def _abs(e: Emitter, a: list[Values], call: Call) -> Values:
     if call.result.is_float:
         return [e.op(VABS, a[0][0])]
     return a[0] if call.result.base.kind == "uint" else [e.op(ABS, v) for v in a[0]]
 
 
-@_defines("sign")
+@defines("sign")
 def _sign(e: Emitter, a: list[Values], call: Call) -> Values:
     if call.result.is_float:
         v = a[0][0]
@@ -141,7 +139,7 @@ def _sign(e: Emitter, a: list[Values], call: Call) -> Values:
     return [e.op(MAXS, e.op(MINS, v, Const(1)), Const(-1)) for v in a[0]]
 
 
-@_defines("ceil")
+@defines("ceil")
 @_one
 def _ceil(e: Emitter, v: IrValue) -> IrValue:
     return e.op(VNEG, e.op(VFLOOR, e.op(VNEG, v)))
@@ -150,7 +148,7 @@ def _ceil(e: Emitter, v: IrValue) -> IrValue:
 EXPANSIONS["trunc"] = _one(lambda e, v: e.trunc(v))
 
 
-@_defines("round")
+@defines("round")
 @_one
 def _round(e: Emitter, v: IrValue) -> IrValue:
     """Round to the nearest whole number, halfway to the even one."""
@@ -189,7 +187,7 @@ EXPANSIONS["fma"] = _op(VMAD)
 EXPANSIONS["product"] = lambda e, a, call: [e.mul(x, y) for x, y in zip(a[0], a[1], strict=True)]
 
 
-@_defines("pow")
+@defines("pow")
 @_two
 def _pow(e: Emitter, a: IrValue, b: IrValue) -> IrValue:
     """Raise to a power: by multiplications, which allow negative bases, where the exponent is a small integer."""
@@ -203,14 +201,14 @@ def _pow(e: Emitter, a: IrValue, b: IrValue) -> IrValue:
 EXPANSIONS["ldexp"] = _two(lambda e, a, b: e.mul(a, e.op(VEXP2, b)))
 
 
-@_defines("modulo")
+@defines("modulo")
 def _modulo(e: Emitter, a: list[Values], call: Call) -> Values:
     """Compute GLSL's remainder: it has the sign of the divisor."""
     x, y = a[0][0], _as_long(e, a[1][0], call.result.size)
     return [e.sub(x, e.mul(y, e.op(VFLOOR, e.div(x, y))))]
 
 
-@_defines("fmod")
+@defines("fmod")
 @_two
 def _fmod(e: Emitter, x: IrValue, y: IrValue) -> IrValue:
     """Compute Cg's remainder: it has the sign of the dividend."""
@@ -219,19 +217,19 @@ def _fmod(e: Emitter, x: IrValue, y: IrValue) -> IrValue:
     return e.op(VCSEL("lt"), x, e.op(VNEG, rest), rest)
 
 
-@_defines("lerp")
+@defines("lerp")
 def _lerp(e: Emitter, a: list[Values], call: Call) -> Values:
     x, y, t = a[0][0], a[1][0], _as_long(e, a[2][0], call.result.size)
     return [e.add(x, e.mul(t, e.sub(y, x)))]
 
 
-@_defines("step")
+@defines("step")
 def _step(e: Emitter, a: list[Values], call: Call) -> Values:
     edge, x = _as_long(e, a[0][0], call.result.size), a[1][0]
     return [e.op(VCSEL("ge"), e.sub(x, edge), _number(e, 1, x), _number(e, 0, x))]
 
 
-@_defines("smoothstep")
+@defines("smoothstep")
 def _smoothstep(e: Emitter, a: list[Values], call: Call) -> Values:
     low, high = (_as_long(e, v[0], call.result.size) for v in a[:2])
     x = a[2][0]
@@ -239,7 +237,7 @@ def _smoothstep(e: Emitter, a: list[Values], call: Call) -> Values:
     return [e.mul(e.mul(t, t), e.sub(_number(e, 3, t), e.add(t, t)))]
 
 
-@_defines("choose")
+@defines("choose")
 def _choose(e: Emitter, a: list[Values], call: Call) -> Values:
     """Compute GLSL's `mix` with bools: the second value where they are true."""
     if call.result.is_float:
@@ -266,14 +264,14 @@ def _acos_of_magnitude(e: Emitter, x: IrValue) -> IrValue:
     return e.mul(root, _polynomial(e, x, (-0.0187293, 0.0742610, -0.2121144, 1.5707288)))
 
 
-@_defines("acos")
+@defines("acos")
 @_one
 def _acos(e: Emitter, v: IrValue) -> IrValue:
     got = _acos_of_magnitude(e, e.op(VABS, v))
     return e.op(VCSEL("lt"), v, e.sub(_number(e, math.pi, v), got), got)
 
 
-@_defines("asin")
+@defines("asin")
 @_one
 def _asin(e: Emitter, v: IrValue) -> IrValue:
     got = e.sub(_number(e, math.pi / 2, v), _acos_of_magnitude(e, e.op(VABS, v)))
@@ -286,7 +284,7 @@ def _atan_of_part(e: Emitter, x: IrValue) -> IrValue:
     return e.mul(x, _polynomial(e, square, (0.0208351, -0.0851330, 0.1801410, -0.3302995, 0.9998660)))
 
 
-@_defines("atan")
+@defines("atan")
 @_one
 def _atan(e: Emitter, v: IrValue) -> IrValue:
     size = e.op(VABS, v)
@@ -297,7 +295,7 @@ def _atan(e: Emitter, v: IrValue) -> IrValue:
     return e.op(VCSEL("lt"), v, e.op(VNEG, got), got)
 
 
-@_defines("atan2")
+@defines("atan2")
 @_two
 def _atan2(e: Emitter, y: IrValue, x: IrValue) -> IrValue:
     a, b = e.op(VABS, x), e.op(VABS, y)
@@ -370,27 +368,27 @@ EXPANSIONS["length"] = _one(_length)
 EXPANSIONS["distance"] = _two(lambda e, a, b: _length(e, e.sub(a, b)))
 
 
-@_defines("normalize")
+@defines("normalize")
 @_one
 def _normalize(e: Emitter, v: IrValue) -> IrValue:
     return e.mul(v, e.spread(e.op(VRSQ, _dot(e, v, v)), count(v.kind)))
 
 
-@_defines("cross")
+@defines("cross")
 @_two
 def _cross(e: Emitter, a: IrValue, b: IrValue) -> IrValue:
     left = e.mul(e.swizzle(a, "yzx"), e.swizzle(b, "zxy"))
     return e.sub(left, e.mul(e.swizzle(a, "zxy"), e.swizzle(b, "yzx")))
 
 
-@_defines("reflect")
+@defines("reflect")
 @_two
 def _reflect(e: Emitter, i: IrValue, n: IrValue) -> IrValue:
     twice = e.mul(_dot(e, n, i), float_const(2, element(i.kind)))
     return e.sub(i, e.mul(e.spread(twice, count(i.kind)), n))
 
 
-@_defines("refract")
+@defines("refract")
 @_three
 def _refract(e: Emitter, i: IrValue, n: IrValue, eta: IrValue) -> IrValue:
     size, one = count(i.kind), float_const(1, element(i.kind))
@@ -402,13 +400,13 @@ def _refract(e: Emitter, i: IrValue, n: IrValue, eta: IrValue) -> IrValue:
     return e.op(VCSEL("lt"), e.spread(k, size), e.constant(0, i.kind), got)
 
 
-@_defines("faceforward")
+@defines("faceforward")
 @_three
 def _faceforward(e: Emitter, n: IrValue, i: IrValue, reference: IrValue) -> IrValue:
     return e.op(VCSEL("lt"), e.spread(_dot(e, reference, i), count(n.kind)), n, e.op(VNEG, n))
 
 
-@_defines("lit")
+@defines("lit")
 def _lit(e: Emitter, a: list[Values], call: Call) -> Values:
     """Compute Cg's lighting coefficients: 1, the diffuse part, the specular part, 1."""
     (d,), (h,), (m,) = a
@@ -418,7 +416,7 @@ def _lit(e: Emitter, a: list[Values], call: Call) -> Values:
     return [e.join([one, e.op(VMAX, d, zero), e.op(VCSEL("lt"), both, zero, power), one])]
 
 
-@_defines("fwidth")
+@defines("fwidth")
 @_one
 def _fwidth(e: Emitter, v: IrValue) -> IrValue:
     return e.add(e.op(VABS, e.op(VDSX, v)), e.op(VABS, e.op(VDSY, v)))
@@ -448,7 +446,7 @@ def dotted(e: Emitter, rows: Values, v: IrValue) -> IrValue:
     return e.join([_dot(e, r, v) for r in rows])
 
 
-@_defines("mul")
+@defines("mul")
 def _mul(e: Emitter, a: list[Values], call: Call) -> Values:
     """Compute the product of linear algebra; matrices are rows."""
     m, n = call.kinds
@@ -457,7 +455,7 @@ def _mul(e: Emitter, a: list[Values], call: Call) -> Values:
     return [dotted(e, a[0], a[1][0])] if m.is_matrix else [combined(e, a[0][0], a[1])]
 
 
-@_defines("outerProduct")
+@defines("outerProduct")
 def _outer(e: Emitter, a: list[Values], call: Call) -> Values:
     column, row = a[0][0], a[1][0]
     return [e.mul(column, e.spread(x, count(column.kind))) for x in e.parts(row)]
@@ -483,12 +481,12 @@ def _determinant(e: Emitter, grid: Grid) -> IrValue:
     return out
 
 
-@_defines("determinant")
+@defines("determinant")
 def _determinant_of(e: Emitter, a: list[Values], call: Call) -> Values:
     return [_determinant(e, [e.parts(r) for r in a[0]])]
 
 
-@_defines("inverse")
+@defines("inverse")
 def _inverse(e: Emitter, a: list[Values], call: Call) -> Values:
     """Compute the inverse as the adjugate over the determinant."""
     grid = [e.parts(r) for r in a[0]]
@@ -536,109 +534,9 @@ EXPANSIONS["isfinite"] = _against_infinity("<")
 EXPANSIONS["floatbits"] = EXPANSIONS["floatubits"] = _per_part(lambda e, v: e.op(BITS("r"), e.as_f32(v)))
 
 
-@_defines("bitsfloat")
+@defines("bitsfloat")
 def _bitsfloat(e: Emitter, a: list[Values], call: Call) -> Values:
     return [e.join([e.op(BITS("f32"), v) for v in a[0]])]
-
-
-def half_bits(e: Emitter, v: IrValue) -> IrValue:
-    """Return the 16 bits of an f32 converted to f16: exact, also for NaNs and infinities.
-
-    Denormal halves are whole multiples of 2^-24. Exponents move by 112, and values beyond them are infinite.
-    """
-    wide = e.op(BITS("r"), e.op(VCVT("f32"), v))
-    sign = e.op(AND, e.op(SHR, wide, Const(16)), Const(0x8000))
-    size = e.op(AND, wide, Const(0x7FFF_FFFF))
-    normal = e.op(SHR, e.op(SUB, size, Const(112 << 23)), Const(13))
-    small = e.op(F2I(True), e.mul(e.op(BITS("f32"), size), float_const(2.0**24, "f32")))
-    tiny = e.compare("<", size, Const(113 << 23))
-    endless = e.compare(">=", size, Const(255 << 23))
-    rest = e.op(AND, e.op(SHR, size, Const(13)), Const(0x3FF))
-    got = e.choose(tiny, small, e.choose(endless, e.op(OR, Const(0x7C00), rest), normal))
-    return e.op(OR, sign, got)
-
-
-def half_of_bits(e: Emitter, bits: IrValue) -> IrValue:
-    """Return the f32 value of the lower 16 bits of an integer, taken as an f16."""
-    sign = e.op(SHL, e.op(AND, bits, Const(0x8000)), Const(16))
-    size = e.op(AND, bits, Const(0x7FFF))
-    normal = e.op(ADD, e.op(SHL, size, Const(13)), Const(112 << 23))
-    small = e.op(BITS("r"), e.mul(e.op(I2F(True), size), float_const(2.0**-24, "f32")))
-    endless = e.op(OR, e.op(SHL, size, Const(13)), Const(255 << 23))
-    tiny = e.compare("<", size, Const(0x400))
-    got = e.choose(tiny, small, e.choose(e.compare(">=", size, Const(0x7C00)), endless, normal))
-    return e.op(BITS("f32"), e.op(OR, sign, got))
-
-
-def _pack_two(e: Emitter, low: IrValue, high: IrValue) -> IrValue:
-    return e.op(OR, low, e.op(SHL, high, Const(16)))
-
-
-@_defines("packhalf")
-def _packhalf(e: Emitter, a: list[Values], call: Call) -> Values:
-    """Pack two halves into an integer. The parts are remembered, so that unpacking them is only rounding."""
-    halves = e.op(VCVT("f16"), a[0][0])
-    low, high = (half_bits(e, v) for v in e.parts(halves))
-    packed = _pack_two(e, low, high)
-    e.packed[packed] = halves
-    return [packed]
-
-
-@_defines("unpackhalf")
-def _unpackhalf(e: Emitter, a: list[Values], call: Call) -> Values:
-    known = e.packed.get(a[0][0])
-    if known is not None:
-        return [e.op(VCVT("f32"), known)]
-    bits = a[0][0]
-    return [e.join([half_of_bits(e, bits), half_of_bits(e, e.op(SHR, bits, Const(16)))])]
-
-
-def _packs_parts(bits: int, signed: bool) -> Expansion:
-    """Return an expansion that packs fractions into an integer, the first into its lowest bits.
-
-    Four that are packed into bytes are remembered, so that unpacking them is only rounding.
-    """
-    largest, mask = (1 << bits - signed) - 1, (1 << bits) - 1
-
-    def expand(e: Emitter, a: list[Values], call: Call) -> Values:
-        x = a[0][0]
-        rounded = e.as_f32(x) if (bits, signed) == (8, False) else None
-        within = e.op(VMIN, e.op(VMAX, x, _number(e, -1, x)), _number(e, 1, x)) if signed else e.op(VSAT, x)
-        v = EXPANSIONS["round"](e, [[e.mul(within, _number(e, largest, x))]], call)[0]
-        out: IrValue = Const(0)
-        for k, part in enumerate(e.parts(v)):
-            number = e.op(F2I(signed), part)
-            out = e.op(OR, out, e.op(SHL, e.op(AND, number, Const(mask)) if signed else number, Const(bits * k)))
-        if rounded is not None:
-            e.packed_bytes[out] = rounded
-        return [out]
-
-    return expand
-
-
-def _unpacks_parts(bits: int, signed: bool) -> Expansion:
-    """Return an expansion that unpacks an integer into fractions."""
-    largest, mask = (1 << bits - signed) - 1, (1 << bits) - 1
-
-    def expand(e: Emitter, a: list[Values], call: Call) -> Values:
-        def number(at: int) -> IrValue:
-            if signed:
-                return e.op(SAR, e.op(SHL, a[0][0], Const(32 - bits - at)), Const(32 - bits))
-            return e.op(AND, e.op(SHR, a[0][0], Const(at)), Const(mask))
-
-        if a[0][0] in e.packed_bytes:
-            return [e.op(VROUND8, e.packed_bytes[a[0][0]])]
-        v = e.join([e.op(I2F(signed), number(at)) for at in range(0, 32, bits)])
-        v = e.mul(v, _number(e, 1 / largest, v))
-        return [e.op(VMAX, v, _number(e, -1, v)) if signed else v]
-
-    return expand
-
-
-for _bits in (8, 16):
-    for _signed, _kind in ((False, "unorm"), (True, "snorm")):
-        EXPANSIONS[f"pack{_kind}{_bits}"] = _packs_parts(_bits, _signed)
-        EXPANSIONS[f"unpack{_kind}{_bits}"] = _unpacks_parts(_bits, _signed)
 
 
 # --- textures --------------------------------------------------------------------------------------------------------
@@ -647,7 +545,7 @@ def _sample(e: Emitter, call: Call, kind: str, lod: str, *given: IrValue) -> Val
     return [e.b.op(SAMPLE(call.sampler, kind, lod, to), *(e.as_f32(v) for v in given))]
 
 
-@_defines("sample")
+@defines("sample")
 def _plain_sample(e: Emitter, a: list[Values], call: Call) -> Values:
     given = [v[0] for v in a]
     return _sample(e, call, call.texture, "grad" if len(given) == 3 else "", *given)
@@ -687,4 +585,4 @@ EXPANSIONS.update({
 })  # fmt: skip
 
 
-__all__ = ["EXPANSIONS", "Call", "combined", "dotted", "half_bits", "half_of_bits", "transposed"]
+__all__ = ["EXPANSIONS", "Call", "combined", "dotted", "transposed"]

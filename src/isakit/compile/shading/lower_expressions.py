@@ -10,10 +10,9 @@ from isakit.compile.shading.expansions import (
     Call,
     combined,
     dotted,
-    half_bits,
-    half_of_bits,
     transposed,
 )
+from isakit.compile.shading.packing import half_bits, half_of_bits
 from isakit.compile.shading.source import ShadingError
 from isakit.compile.shading.typed import (
     ShaderVariable,

@@ -31,9 +31,6 @@ class _TeslaGuards(IfConversion):
             return 0
         return SHORT_DIVERGENT if divergent else SHORT_UNIFORM
 
-    def opposite(self, condition: VReg, test: str) -> str:
-        return condition.false if test == condition.true else condition.true
-
     def can_guard(self, i: MIns, condition: VReg) -> bool:
         return not i.tail and "carry" not in i.ops and super().can_guard(i, condition)
 

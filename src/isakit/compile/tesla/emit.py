@@ -359,7 +359,7 @@ def _ending(b: MBlock, after: MBlock | None, breaks: bool) -> list[MIns]:
             return []
         return [branch(b.succs[0])]
     c, test, _ = b.cond
-    opposite = c.false if test == c.true else c.true
+    opposite = c.opposite(test)
     yes, no = b.succs
     for end, other, leaving, going in ((yes, no, test, opposite), (no, yes, opposite, test)):
         if end.is_end and end is not after and not breaks:  # `ret` does not pass the entry of a break

@@ -25,7 +25,7 @@ from isakit.compile.passes.vectors import (
     predicate_discards,
     sink_joins,
 )
-from isakit.compile.usse import rules
+from isakit.compile.usse import integers, rules
 from isakit.compile.usse.emit import CodeText, Emitter
 from isakit.compile.usse.guards import convert_ifs_to_guards
 from isakit.compile.usse.locations import UsseLocations
@@ -133,7 +133,7 @@ ROUNDS = 40
 PATIENCE = (1 << 30, 16, 4, 0)
 """Distances, in operations, over which a copy of an operand is kept for its next reader: tried until all registers
 fit."""
-__all__ = ["EARLY", "JOINED", "LATE", "ProgramCode", "compile_program", "optimized", "rules"]
+__all__ = ["EARLY", "JOINED", "LATE", "ProgramCode", "compile_program", "integers", "optimized", "rules"]
 
 
 class RegisterPressureError(Exception):

@@ -19,9 +19,6 @@ class _UsseGuards(IfConversion):
     def most(self, divergent: bool) -> int:
         return SHORT
 
-    def opposite(self, condition: VReg, test: str) -> str:
-        return "" if test else "!"
-
     def can_guard(self, i: MIns, condition: VReg) -> bool:
         """Refuse all instructions that write predicates, which share their few registers by now."""
         if i.op in _OF_NEIGHBOURS or any(r.v.cls is condition.cls for r in i.defs()):
