@@ -115,6 +115,11 @@ class Execution(ABC):
         return False
 
     @property
+    def asleep(self) -> bool:
+        """True if nothing happens any more unless the host does something."""
+        return False
+
+    @property
     def moment(self) -> tuple[int, int]:
         """(position, uncounted steps), which determine the state exactly."""
         return self.position, self.sub
@@ -336,6 +341,10 @@ class VucExecution(SteppedExecution):
     @property
     def position(self) -> int:
         return self._core.cycle
+
+    @property
+    def asleep(self) -> bool:
+        return self._core.waits_for_host
 
     def step(self) -> int | None:
         return self.target.step()

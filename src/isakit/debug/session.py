@@ -30,6 +30,7 @@ RECORDS = 100_000
 """Largest number of tracepoint records that are kept."""
 POLLED = 64
 """Single steps between two checks whether to continue."""
+ASLEEP = "the core waits for the host"
 
 
 def execution_of(machine: object, program: Program | None = None, *, compiled: bool = True) -> Execution:
@@ -108,6 +109,8 @@ class Session(SessionView):
     def step(self, count: int = 1) -> Stop:
         """Execute instructions of the focused thread's group."""
         for n in range(count):
+            if self.execution.asleep:
+                return self._stay("asleep", ASLEEP)
             self._prefer_focus()
             stop = self._move(self._one, "step", f"after {n + 1} step{'s' * (n > 0)}")
             if stop.reason != "step" or self.finished:
@@ -425,7 +428,7 @@ class Session(SessionView):
             if not isinstance(result, Hit):
                 self._refocus()
                 if result == "asleep":
-                    return self._stopped("asleep", "the core waits for the host")
+                    return self._stopped("asleep", ASLEEP)
                 if result == "until" and (limit is None or self.position < limit):
                     return self._stopped("interrupt", "interrupted")
                 return None

@@ -12,6 +12,7 @@ import isakit
 from isakit.compile import compile_ptx
 from isakit.debug.expressions import ExpressionError
 from isakit.debug.session import Session
+from isakit.debug.sources import Sources
 from isakit.debug.terminal import Commands
 from isakit.errors import LaunchError, NotModelled
 from support.runners import debugging
@@ -395,3 +396,20 @@ def test_places_are_shown_with_the_name_of_the_source_and_labels_keep_the_symbol
     assert " in saxpy" in say("bt").lines[0]
     assert any("<saxpy+0x" in line for line in say("si").lines)
     assert session.label_at(0) == "_Z5saxpyifPKfPf"
+
+
+def test_a_core_that_waits_for_the_host_is_not_stepped() -> None:
+    """Steps by lines would go on for ever: a core that sleeps never leaves its line."""
+    program = isakit.isa("vuc", "vp3").assemble("    mov $r1 0x1\n    sleep\n    mov $r2 0x2\n")
+    core = isakit.vuc.Core("vp3")
+    core.load(program)
+    core.start()
+    s = Session(core, program)
+    lines = Sources(s)
+    assert lines.step(into=True).reason == "step"
+    assert s.step(4).reason == "asleep"
+    position = s.position
+    assert [str(lines.step(into=False)), str(s.step(1000))] == ["the core waits for the host"] * 2
+    assert s.position == position
+    s.reverse_step(position)
+    assert s.position == 0

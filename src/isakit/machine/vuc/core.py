@@ -317,10 +317,19 @@ class CoreMachine(CoreState):
         stat = self.sr.stat()
         return bool(stat & mask) if sleeping else bool(stat & mask) == bool(level)
 
+    @property
+    def _counts_wait(self) -> bool:
+        """True if the core waits in such a way that the watchdog counts."""
+        return self.options.count_waits and self.wait is not None and not self.wait[2]
+
+    @property
+    def waits_for_host(self) -> bool:
+        """True if nothing inside the unit will end the wait of the core."""
+        return not self.would_wake() and not self.count and not self._counts_wait
+
     def _stall(self, limit: int) -> bool:
         """Skip stalled cycles up to the next one in which a write or event lands; return False if none ever will."""
-        assert self.wait is not None
-        counting = self.options.count_waits and not self.wait[2]
+        counting = self._counts_wait
         if not self.count and not counting:
             return False
         if counting:
