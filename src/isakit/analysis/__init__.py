@@ -1,7 +1,7 @@
 """Static analyses of programs: control flow, loops, live registers.
 
-`control_flow(program)` is where everything starts. Nothing here knows an instruction set: what an instruction reads,
-writes and where it goes comes from its operands and its record.
+Start with `control_flow(program)`. Nothing here knows an instruction set: the registers that an instruction reads and
+writes and its branch targets come from its operands and its record.
 """
 
 from isakit.analysis.chains import START, Chains

@@ -1,8 +1,8 @@
 """Aligning two sequences of instructions: the cheapest way to turn one into the other.
 
-Costs of a pair: 0 where the words are equal, 1 where only registers or addresses differ, 2 where numbers differ, 3 for
-the same operation with other operands; 2 for an instruction without a partner. They obey the triangle inequality, so
-a nearer program never scores worse than a farther one.
+Costs of a pair: 0 if the words are equal, 1 if only registers or addresses differ, 2 if numbers differ, 3 for the same
+operation with other operands; 2 for an instruction without a partner. They obey the triangle inequality, so a nearer
+program never scores worse than a farther one.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _LARGEST = 1 << 24
 _PAIR, _LEFT, _RIGHT = 0, 1, 2
 
 Row = tuple[int | None, int | None]
-"""Numbers of two instructions that belong together; None where one has no partner."""
+"""Indices of two instructions that are paired; None for the side that has no partner."""
 
 
 class _Side:
-    """A sequence as numbers that are equal where the instructions are, at each level."""
+    """A sequence as one number per instruction and level, equal for instructions that are equal at that level."""
 
     def __init__(
         self, code: Sequence[Instruction], shapes: Sequence[InstructionShape], known: list[dict[Hashable, int]]
@@ -48,7 +48,7 @@ def align(
     b: Sequence[Instruction],
     b_shapes: Sequence[InstructionShape],
 ) -> list[Row]:
-    """Pair the instructions of two programs, in their order.
+    """Pair the instructions of two programs in order; return the rows of the alignment.
 
     The result is the cheapest one for up to 16 million pairs; longer programs are cut first where an instruction and
     the one after it occur once in each.

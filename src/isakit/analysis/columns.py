@@ -11,10 +11,10 @@ from isakit.codec import Instruction
 
 
 class LiveColumns:
-    """A column per register: `^` written, `v` read, `x` both, `:` live, blank where its content is of no use.
+    """A column per register: `^` written, `v` read, `x` both, `:` live, blank where it is dead.
 
-    Before each register file stands how many of its registers are live there. A register that is written and never
-    read is shown where it is written only.
+    The columns of each register file follow the number of its live registers. A register that is written and never read
+    is shown only where it is written.
     """
 
     def __init__(self, flow: ControlFlow) -> None:

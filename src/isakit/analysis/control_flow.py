@@ -2,8 +2,8 @@
 
 The graph is that of one lane: an edge is there if a lane that executed the last instruction of one block may execute
 the first of the other next. Lanes that wait for others (at a `join`, on the stack of a divergent branch) do not move
-meanwhile, so they need no edges. A branch through a table in constant memory has an edge to each place the table
-names; other branches to an address that is only known when the program runs are listed as unresolved.
+meanwhile, so they need no edges. A branch through a table in constant memory has an edge to each target in the table;
+other branches to an address that is known only at run time are listed as unresolved.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class EdgeKind(StrEnum):
     """The reason why lanes go from one block to another."""
 
     NEXT = "next"
-    """The code goes on after the block."""
+    """Execution falls through to the following block."""
     BRANCH = "branch"
     """A branch to an address in the instruction."""
     BREAK = "break"
@@ -103,12 +103,12 @@ class ControlFlow:
     """The control-flow graph of a program.
 
     Attributes:
-        program: what was analysed.
+        program: the analysed program.
         blocks: in address order; together they hold every valid instruction once.
-        edges: from each block, in the order next, branches, others.
+        edges: from each block, ordered as fall-through, branches, others.
         functions: the first is the program's entry point.
-        unresolved: addresses of instructions that may go anywhere: branches to an address in a register, or in a table
-            the file does not have. Their edges are missing.
+        unresolved: addresses of branches whose targets are unknown: to an address in a register, or in a table that
+            the file does not contain. Their edges are missing.
     """
 
     program: Program
@@ -244,7 +244,7 @@ class _Reader:
     def _table(self, i: Instruction) -> list[int]:
         """Return the targets of a branch through a table in constant memory: the entries that lead to code.
 
-        A table ends where a word is not the address of an instruction; empty if the file does not have its content.
+        A table ends at the first word that is not the address of an instruction. Empty if the file lacks its content.
         """
         at = next((o for o in i.operands if isinstance(o, Memory)), None)
         kernel = self.program.kernel
@@ -314,7 +314,7 @@ class _Reader:
         return blocks, number
 
     def _ends_block(self, k: int) -> bool:
-        """Return true if a block ends after an instruction although the code goes on: calls, guarded returns."""
+        """Return true if a block ends after an instruction that may fall through: calls, guarded returns."""
         if self.slots:
             before = self._before(k)
             return before is not None and self._delayed(before)

@@ -16,7 +16,10 @@ _INT = re.compile(r"\((unsigned )?int\)(-?\d+)")
 
 @lru_cache(maxsize=4096)
 def demangled(name: str) -> str:
-    """Return the C++ name behind a symbol, else the symbol itself. Raises IsakitError if the library is missing."""
+    """Return the demangled C++ name of a symbol, or the symbol itself if it is not mangled.
+
+    Raises IsakitError if the library is missing.
+    """
     parse = _library()
     if not name.startswith("_Z") or len(name) > _LONGEST:
         return name

@@ -1,8 +1,8 @@
-"""Differences of two programs: what is only somewhere else, and what is another thing.
+"""Differences of two programs: operands that only moved, and operands that changed.
 
-A register is *moved* where the value it holds is the old one: the instructions that may have written it are the
-partners of those that wrote the old register. A code address is moved where it leads to the partner of the old target,
-a place in memory where it has the same name (a variable's address in c14[], a parameter) or the same fixed content.
+A register has *moved* if it holds the same value as the old one: the instructions that may have written it are the
+partners of those that wrote the old register. A code address has moved if it is that of the old target's partner, a
+memory location if it has the same name (a variable's address in c14[], a parameter) or the same fixed content.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Change(StrEnum):
     MOVED = "moved"
     """Other registers, addresses or encoding, the same values."""
     CHANGED = "changed"
-    """The same operation on something else."""
+    """The same operation with other operands."""
     REMOVED = "removed"
     """Only the first program has it."""
     ADDED = "added"
@@ -112,9 +112,9 @@ class ProgramDiff:
     """Differences of two programs.
 
     Attributes:
-        name_a, name_b: what they are called.
+        name_a, name_b: the names of the programs.
         rows: all instructions of both, aligned.
-        facts: differences of what the files say of the kernels, as (what, value in a, value in b).
+        facts: differences of the kernels' attributes in the files, as (attribute, value in a, value in b).
     """
 
     name_a: str
@@ -139,7 +139,7 @@ class ProgramDiff:
         return self.equal and not self.counts[Change.MOVED]
 
     def record(self) -> ProgramDiffRecord:
-        """Return the differences as a record; rows that are the same are left out."""
+        """Return the differences as a record, without the unchanged rows."""
 
         def side(i: Instruction | None) -> PlacedText | None:
             return None if i is None else PlacedText(i.address, i.text)
@@ -157,9 +157,9 @@ class ProgramDiff:
 
 
 def diff_programs(a: Program, b: Program, name_a: str = "a", name_b: str = "b") -> ProgramDiff:
-    """Compare two programs of one instruction set.
+    """Compare two programs of one instruction set; return their differences.
 
-    Kernels of files are compared with what the file says of them, too. Raises IsakitError for two instruction sets.
+    For kernels of files, the attributes in the files are compared too. Raises IsakitError for two instruction sets.
     """
     if a.isa != b.isa:
         raise IsakitError(f"{name_a} is {a.isa} code, {name_b} {b.isa} code")
@@ -211,7 +211,7 @@ class _Side:
     def origins(self, i: Instruction, register: Register) -> list[tuple[int, frozenset[int]]] | None:
         """Return for each register read (its index or START's place, numbers of the instructions that may write it).
 
-        None where the instruction is in no block.
+        None if the instruction is in no block.
         """
         out: list[tuple[int, frozenset[int]]] = []
         try:
@@ -225,7 +225,7 @@ class _Side:
 
 
 class _PairComparer:
-    """Says for each pair whether it is the same thing."""
+    """Decides for each pair of instructions whether it is unchanged, moved or changed."""
 
     def __init__(
         self, a: Program, b: Program, shapes: tuple[list[InstructionShape], list[InstructionShape]], rows: Sequence[Row]
@@ -290,7 +290,7 @@ class _PairComparer:
                 yield " is ".join(where), bool(space) and self._same_place(a, b)
 
     def _same_place(self, a: Instruction, b: Instruction) -> bool:
-        """Return true if all accesses of two instructions are to things of the same name or fixed content."""
+        """Return true if all accesses of two instructions are to memory of the same name or fixed content."""
         left, right = self.a.names, self.b.names
         if left is None or right is None:
             return False
@@ -332,7 +332,7 @@ class _PairComparer:
 # --- files ------------------------------------------------------------------------------------------------------------
 
 _ALIKE = 0.3
-"""Share of instruction sequences from which on two kernels of different names are taken for versions of one."""
+"""Share of common instruction sequences from which two kernels of different names are taken for versions of one."""
 
 
 @dataclass
@@ -355,9 +355,9 @@ class FileDiff:
 
 
 def diff_kernels(a: Sequence[tuple[str, Program]], b: Sequence[tuple[str, Program]]) -> FileDiff:
-    """Compare named programs: pairs of equal names first, then those whose code is most alike.
+    """Compare named programs: pairs of equal names first, then those with the most similar code.
 
-    Where a name occurs several times, programs of one variant belong together, then in their order.
+    If a name occurs several times, programs of the same variant are paired, the others in order.
     """
     left, right = dict(enumerate(a)), dict(enumerate(b))
     found: dict[int, int] = {}

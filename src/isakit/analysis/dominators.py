@@ -16,14 +16,14 @@ def _tree(flow: ControlFlow, function: FlowFunction) -> Dominators[int]:
 
 
 def dominators(flow: ControlFlow, function: FlowFunction) -> dict[int, int]:
-    """Return for each block its immediate dominator: the last block that every way from the function's entry passes."""
+    """Return for each block its immediate dominator: the last other block on every path to it from the entry."""
     return _tree(flow, function).idom
 
 
 def post_dominators(flow: ControlFlow, function: FlowFunction) -> dict[int, int | None]:
-    """Return for each block its immediate post-dominator: the first block that every way to the function's end passes.
+    """Return for each block its immediate post-dominator: the first other block on every path from it to the end.
 
-    None: the end itself. Blocks from which no way leads to an end are missing.
+    None stands for the end itself. Blocks from which no path leads to an end are missing.
     """
     after = flow.successors_within(function)
     found = found_post_dominators(list(after), after.__getitem__).idom
@@ -32,13 +32,13 @@ def post_dominators(flow: ControlFlow, function: FlowFunction) -> dict[int, int 
 
 @dataclass
 class Loop:
-    """Blocks that are executed again and again.
+    """A natural loop of a control-flow graph.
 
     Attributes:
-        head: the block every way into the loop goes through.
-        blocks: all of them, the head included, in address order.
-        parent: the loop around it by its head, None for an outermost one.
-        exits: blocks outside that are reached from inside.
+        head: the block that every path into the loop passes.
+        blocks: the blocks of the loop, its head included, in address order.
+        parent: the head of the innermost loop around it, None for an outermost one.
+        exits: blocks outside the loop that are successors of its blocks.
     """
 
     head: int
@@ -50,7 +50,7 @@ class Loop:
 def loops(flow: ControlFlow, function: FlowFunction) -> list[Loop]:
     """Return the natural loops of a function by the address of their heads; those with the same head are one.
 
-    A cycle with several ways in is not among them.
+    A cycle with several entries (an irreducible one) is not included.
     """
     tree = _tree(flow, function)
     graph, bodies = tree.graph, natural_loops(tree)

@@ -22,7 +22,7 @@ class BlockRecord:
 
 @record
 class FunctionRecord:
-    """A function; dominators, post-dominators (by block) and loops where they were asked for."""
+    """A function; dominators, post-dominators (by block) and loops if they were requested."""
 
     entry: int
     blocks: list[int]

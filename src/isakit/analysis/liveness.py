@@ -1,8 +1,8 @@
 """Live registers, which hold a value that may still be read: live ranges and register pressure.
 
-A register is dead where every way on writes all of it, in every lane that may come there, before reading it. Writes
-under a guard and writes of a part end nothing. Calls are followed into the functions and back, without telling the
-callers apart.
+A register is dead if every path from there writes all of it, in every lane that may arrive, before reading it. Guarded
+and partial writes do not end a live range. Calls are followed into the functions and back, without distinguishing the
+callers.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Liveness:
         return {address: (live & mask).bit_count() for address, live in self._before.items()}
 
     def highest_pressure(self, file: str) -> tuple[int, int]:
-        """Return (most registers of a file live at once, byte address of the first instruction where they are)."""
+        """Return (most registers of a file live at once, byte address of the first instruction with that many)."""
         found = self.pressure(file)
         if not found:
             return 0, self.flow.program.address
@@ -76,7 +76,7 @@ class Liveness:
         return found[address], address
 
     def ranges(self) -> dict[RegisterId, list[tuple[int, int]]]:
-        """Register -> stretches of code where it is live, as (address of the first instruction, address past)."""
+        """Return the live ranges of each register as (byte address of the first instruction, address past the last)."""
         out: dict[RegisterId, list[tuple[int, int]]] = {}
         open_since: dict[RegisterId, int] = {}
         previous, end = 0, self.flow.program.address
@@ -140,7 +140,7 @@ def liveness(flow: ControlFlow) -> Liveness:
 
 
 def only_computes(i: Instruction) -> bool:
-    """Return true if an instruction does nothing but write registers that nothing besides the program reads."""
+    """Return true if the only effect of an instruction is to write registers that only the program itself reads."""
     isa = i.decoder.isa
     handed = isa.results.get(i.decoder.view.program, frozenset[str]())
     return (

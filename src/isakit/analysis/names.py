@@ -15,7 +15,7 @@ _LAUNCH = {
 class KernelNames:
     """Names the variables and parameters that a kernel's memory accesses reach.
 
-    Attributes: `flow` and `values` of its code. Constant bank 1 holds what the compiler put there and never changes.
+    Attributes: `flow` and `values` of its code. Constant bank 1 holds the compiler's constants and never changes.
     """
 
     def __init__(self, kernel: Kernel, flow: ControlFlow | None = None) -> None:
@@ -30,7 +30,7 @@ class KernelNames:
         return int.from_bytes(piece, "little") if len(piece) == size else None
 
     def of(self, address: int) -> list[str]:
-        """Return the names of the memory that an instruction accesses, each once; memory without one is left out."""
+        """Return the names of the memory that an instruction accesses, each once; memory without a name is left out."""
         found = (self.access(a) for a in self.values.accesses(address))
         return [name for name in dict.fromkeys(found) if name]
 

@@ -16,10 +16,10 @@ from isakit.spec import InstructionKind
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of a shader that runs as a whole, between two `phas`.
+    """A part of a shader that runs without interruption, between two `phas`.
 
     `address` and `end` are byte addresses, of its first instruction and after its last; `text` is its `phas`, which
-    says what it waits for, empty where none begins it.
+    names what it waits for; empty if no `phas` begins it.
     """
 
     address: int
@@ -41,7 +41,7 @@ def phases(program: Program) -> list[Phase]:
 
 
 def repeats(i: Instruction) -> int:
-    """Return the number of executions that an instruction asks for itself (USSE's repeat), else 1."""
+    """Return the repeat count that an instruction encodes (USSE), else 1."""
     for o in i.operands:
         if o.name == "rpt" and isinstance(getattr(o, "value", None), int):
             return int(getattr(o, "value", 1))
@@ -76,10 +76,10 @@ class NotesRecord:
 
 
 class Notes:
-    """Words about the instructions of a program.
+    """Remarks on the instructions of a program.
 
-    `hazards` are remarks from elsewhere, by address, such as those of `isakit.vuc.lint`; `uniformity`, `dead`, `phases`
-    and `slots` are what the notes come from.
+    `hazards` are remarks of other tools, by address, such as those of `isakit.vuc.lint`; `uniformity`, `dead`, `phases`
+    and `slots` are the analyses that the notes are made from.
     """
 
     def __init__(self, flow: ControlFlow, hazards: Mapping[int, Sequence[str]] | None = None) -> None:

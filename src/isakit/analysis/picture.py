@@ -103,5 +103,5 @@ def _quoted(value: str) -> str:
 
 
 def _left(value: str) -> str:
-    """Quote a label whose lines are aligned left."""
+    """Return a quoted dot label whose lines are left-aligned."""
     return _quoted(value).replace("\n", "\\l")

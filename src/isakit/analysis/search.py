@@ -1,8 +1,8 @@
-"""Finding instructions: a text with wildcards, or conditions on what an instruction is and does.
+"""Finding instructions: by a text with wildcards, or by conditions on their fields and effects.
 
 `ld * g14[$r*]` is compared with the text, word by word: `*` alone stands for any number of words, inside a word for any
-characters, `?` for one. A guard, `long` and the like may stand in front. `opcode=mad and writes=$r5 and not sat` is a
-condition: `KEY=VALUE` with wildcards in the value, a word that stands in the text, `and`, `or`, `not`, parentheses.
+characters, `?` for one. A guard, `long` and the like may precede it. `opcode=mad and writes=$r5 and not sat` is a
+condition: `KEY=VALUE` with wildcards in the value, a word of the text, `and`, `or`, `not`, parentheses.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ KEYS: dict[str, tuple[str, Callable[[Instruction], list[str]]]] = {
 
 
 class Pattern:
-    """A search pattern. `matches(instruction)` tests it. Raises IsakitError for a pattern that makes no sense.
+    """A search pattern. `matches(instruction)` tests it. Raises IsakitError for an invalid pattern.
 
-    `placed`: it asks for the address, so that one word may match in one place and not in another.
+    `placed`: it depends on the address, so that the same word may match at one address and not at another.
     """
 
     def __init__(self, text: str) -> None:

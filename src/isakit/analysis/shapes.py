@@ -23,10 +23,11 @@ class InstructionShape:
     """The parts of an instruction that comparisons of programs look at.
 
     Attributes:
-        frame: everything but registers, numbers and code addresses, hashable; equal frames have equally many of these.
+        frame: everything but registers, numbers and code addresses, hashable; equal frames have the same number of
+            registers and numbers.
         registers: all registers in the text, in its order.
         numbers: immediates and offsets of memory operands, as (space or "", number).
-        address: the code address, None where there is none.
+        address: the code address, or None.
     """
 
     frame: tuple[Hashable, ...]

@@ -1,8 +1,9 @@
-"""The values of the registers of a program, each with where it comes from: static single assignment form.
+"""The values of the registers of a program, each with its origin: static single assignment form.
 
-A value is what an instruction wrote, what a register held when the program began, or where ways meet one of several
-others. A write that leaves a part of a register as it was, or that some lanes do not execute, makes a value that is one
-of two: its own and the old one. Values are numbers; building them takes time in proportion to the code and the values.
+A value is one that an instruction wrote, one that a register held at the start of the program, or, where paths merge,
+one of several others. A write that leaves part of a register unchanged, or that some lanes do not execute, makes a
+value that is one of two: the written one and the old one. Values are numbers; building them takes time in proportion to
+the code and the values.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from isakit.flow.graph import further_roots
 from isakit.flow.ssa import Renaming, merges
 
 START = -1
-"""In place of an address: the value the register had when the program began, or what an unknown caller left there."""
+"""In place of an address: the value of the register at the start of the program, or one left by an unknown caller."""
 MERGE = -2
-"""In place of an address: a value where ways meet."""
+"""In place of an address: a value that merges others where paths join."""
 
 _ROOT = -1
 
@@ -38,7 +39,10 @@ class Ssa:
     """
 
     def __init__(self, flow: ControlFlow, live: Liveness | None, only: RegisterId | None = None) -> None:
-        """Follow the values that `live` says are wanted where ways meet; with `only` one register alone, everywhere."""
+        """Follow the values that are live (`live`) where paths merge.
+
+        With `only`, follow that register alone, everywhere.
+        """
         self.flow, self._only = flow, only
         self.places: list[RegisterId] = []
         self.addresses: list[int] = []

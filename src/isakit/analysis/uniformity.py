@@ -1,8 +1,8 @@
 """Uniform values, which are the same in all lanes that execute together, and divergent branches.
 
-A value is uniform where that is certain: it is computed from constants, launch parameters and memory all lanes share,
-and no lane can have it from another time or another way than its neighbours. All else is divergent, which means that
-lanes may differ, not that they do.
+A value is called uniform only if that is certain: it is computed from constants, launch parameters and memory all lanes
+share, and no lane can have it from another iteration or another path than its neighbours. All others are divergent:
+lanes may differ, but need not.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Uniformity:
     """The uniform and divergent values of a program.
 
     Attributes:
-        flow: its graph.
-        divergent: (address of the instruction, register) of writes whose value may differ between lanes.
-        branches: addresses of instructions that may send lanes different ways.
+        flow: its control-flow graph.
+        divergent: (address of the instruction, register) of each write whose value may differ between lanes.
+        branches: addresses of instructions at which lanes may diverge.
     """
 
     def __init__(self, flow: ControlFlow, chains: Chains | None = None) -> None:
@@ -53,7 +53,7 @@ class Uniformity:
     def uniform(self, address: int, place: RegisterId) -> bool:
         """Return true if a register that the instruction at an address reads is the same in all lanes that execute it.
 
-        Raises KeyError where the instruction does not read it.
+        Raises KeyError if the instruction does not read it.
         """
         if self._isa.uniform_inputs is None:
             return True
@@ -67,11 +67,11 @@ class Uniformity:
         return not any((i.address, place) in self.divergent for place in i.defs)
 
     def _find(self, inputs: Container[str]) -> None:
-        """Mark the values that may differ between lanes, from each lane's own ones on. Marks are only added, each once.
+        """Mark the values that may differ between lanes, starting from each lane's own. Marks are only added.
 
-        `_varies` and `_apart` tell of each value whether it may differ, and whether a write it may come from is in a
-        region of diverged lanes. `_sole` is the only write it may come from, None where there are several: one of them
-        may have been skipped by lanes, so none may be in such a region.
+        `_varies` and `_apart` hold for each value whether it may differ, and whether a write it may come from is in a
+        region of diverged lanes. `_sole` is the only write it may come from, None if there are several: lanes may have
+        skipped one of them, so none may be in such a region.
         """
         ssa = self.chains.ssa
         self._sole = self._sole_writes()
@@ -122,7 +122,7 @@ class Uniformity:
         return not there & ~here
 
     def _mark(self, i: Instruction) -> None:
-        """Note that an instruction has inputs that differ."""
+        """Record that an instruction has divergent inputs."""
         if i.address in self._marked:
             return
         self._marked.add(i.address)
@@ -133,7 +133,7 @@ class Uniformity:
         self._branch(i)
 
     def _branch(self, i: Instruction) -> None:
-        """Note that an instruction with divergent inputs sends lanes different ways, if it can."""
+        """Record that lanes may diverge at an instruction with divergent inputs, if it is one that can branch."""
         n = self._block[i.address]
         out = {e.target for e in self.flow.successors[n]}
         last = self.flow.blocks[n].instructions[-1]
@@ -159,7 +159,7 @@ class Uniformity:
                     self._note(v, apart=True)
 
     def _meeting(self, n: int) -> int | None:
-        """Return the block where lanes that diverge after a block are sure to reconverge; None if there is none."""
+        """Return the block where lanes that diverge after a block certainly reconverge, or None."""
         function = self.flow.blocks[n].function
         if function is None:
             return None
@@ -221,9 +221,9 @@ def _per(name: str) -> dict[str, str]:
 
 
 def dead_code(flow: ControlFlow, chains: Chains | None = None) -> list[int]:
-    """Return addresses of instructions that do nothing for the result, in order.
+    """Return the addresses of instructions that do not contribute to the result, in order.
 
-    They are not reached, or they only write registers which nothing reads but other dead instructions.
+    They are unreachable, or write only registers that no instruction but other dead ones reads.
     """
     chains = chains or Chains(flow)
     reached = {i.address: i for b in flow.blocks if b.function is not None for i in b.instructions}

@@ -1,7 +1,7 @@
-"""KnownValue values of registers, as far as the code tells: numbers, and addresses from a parameter or a constant.
+"""Known values of registers, as far as the code determines them: numbers, and addresses from a parameter or a constant.
 
-Works on the traced meaning of the instructions, so it knows no instruction set. What is loaded from a place with a
-known address is `Loaded`; adding something to that is a `LoadedPlusOffset`, whose offset may be unknown.
+Works on the traced meaning of the instructions, so it knows no instruction set. A value loaded from a known address is
+`Loaded`; adding something to that is a `LoadedPlusOffset`, whose offset may be unknown.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Loaded:
 
 @dataclass(frozen=True)
 class LoadedPlusOffset:
-    """The content of a place plus a number, None where that is not known."""
+    """A loaded value plus a number; None if the number is unknown."""
 
     base: Loaded
     offset: int | None
@@ -61,7 +61,7 @@ def _run(computation: Steps) -> KnownValue:
 
 @dataclass(frozen=True)
 class Access:
-    """A memory access of an instruction: `kind` is load, store or atomic, `at` what is known of its address."""
+    """A memory access of an instruction: `kind` is load, store or atomic, `at` the known part of its address."""
 
     kind: str
     space: str
@@ -83,7 +83,7 @@ class Values:
         self._instructions = {i.address: i for b in flow.blocks for i in b.instructions}
 
     def before(self, address: int, place: RegisterId) -> KnownValue:
-        """Return the value of a register before the instruction at an address if all ways to it agree; else None."""
+        """Return the value of a register before the instruction at an address if all paths to it agree, else None."""
         return _run(self._before(address, place, 0))
 
     def accesses(self, address: int) -> list[Access]:
@@ -179,7 +179,7 @@ class Values:
 
 
 def _sum(op: str, attr: object, args: list[KnownValue], value: Value) -> KnownValue:
-    """Return a pointer if something is added to one, or only its width changes."""
+    """Return the value of adding a number to a pointer, or of changing only a value's width; None for all else."""
     if op == "zext" or (op == "extract" and attr == 0 and value.width >= 32):
         return args[0]
     if op not in ("add", "sub"):

@@ -1,4 +1,4 @@
-"""The command line. `main` is the entry point; every command lives in a module of its own, loaded when it is used."""
+"""The command line. `main` is the entry point; every command has its own module, loaded on first use."""
 
 from __future__ import annotations
 

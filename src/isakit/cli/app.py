@@ -46,10 +46,10 @@ COMMANDS = {
     "lesson": "Learn by twelve exercises, each with a check.",
     "lsp": "Serve an editor: errors while typing, hover, completion, renaming.",
 }
-"""Verbs and what they do, so that the overview loads none of them."""
+"""Summaries of the verbs, so that the overview loads none of their modules."""
 
 PLACES = {"web": "isakit.web.command", "lsp": "isakit.lsp.command"}
-"""Verbs whose module is not in this package, because it has a room of its own."""
+"""Modules of the verbs that are not in this package."""
 
 
 class LazyCommands(click.Group):
@@ -132,7 +132,7 @@ def _warning(message: Warning | str, *_: object) -> None:
 
 
 def message(error: IsakitError) -> list[str]:
-    """Return the lines that describe an error; the first one stands alone."""
+    """Return the lines that describe an error; the first one is complete by itself."""
     if isinstance(error, AsmError):
         count = len(error.diagnostics)
         path = error.diagnostics[0].path if count else "<text>"

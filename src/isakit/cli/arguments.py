@@ -1,4 +1,4 @@
-"""`--arg` of `isakit run`: texts to numbers and arrays, and what comes back."""
+"""`--arg` of `isakit run`: texts to numbers and arrays, and the returned arrays."""
 
 from __future__ import annotations
 
@@ -32,7 +32,10 @@ _MAX_ELEMENTS = 1 << 30
 
 @dataclass
 class Argument:
-    """An argument as given: `value` goes to the kernel; what it wrote is shown or saved when `returned`."""
+    """An argument as given: `value` goes to the kernel.
+
+    If `returned`, the array that the kernel wrote is shown or saved.
+    """
 
     spec: str
     kind: str
@@ -73,9 +76,10 @@ def parse(spec: str, shared: bool = False) -> Argument:
 
 
 def place_shared(kernel: LoadedKernel, arguments: Sequence[Argument], dynamic: int) -> int:
-    """Turn `shared:BYTES` into addresses, behind `dynamic` bytes that a launch has; returns the bytes with them.
+    """Turn `shared:BYTES` into addresses, after the `dynamic` bytes of a launch; return the bytes in total.
 
-    Raises click.BadParameter for a parameter that is no address in shared memory, and one that is but gets another.
+    Raises click.BadParameter for a parameter that is not an address in shared memory, or that is one but gets another
+    value.
     """
     at = kernel.shared_bytes + dynamic
     if kernel.params is None:
@@ -160,7 +164,7 @@ def _random(array: Array, seed: int) -> Array:
 
 
 def _memory() -> int:
-    """Return bytes of memory of this machine; more than anything needs where it does not say."""
+    """Return the memory of this machine in bytes; a number beyond any need if it is unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):

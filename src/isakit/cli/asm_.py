@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @record
 class AssembledKernel:
-    """A kernel of an assembled text; None where neither the text nor the code says."""
+    """A kernel of an assembled text; None for a number that neither the text nor the code gives."""
 
     name: str
     registers: int | None

@@ -29,13 +29,13 @@ GREETING = b"isakit-cc 1 "
 MOST_HEADER, MOST_SOURCE, MOST_ANSWER = 1 << 10, 1 << 20, 1 << 22
 """Bytes of a request's line, of its text, and of an answer."""
 MOST_CLIENTS, AT_ONCE = 64, 4
-"""Connections, and compilations at once; what is more waits."""
+"""Limits of connections, and of concurrent compilations; further ones wait."""
 IDLE_SECONDS = 60.0
 """Seconds for a request to come, a compilation to end, an answer to be read."""
 FAREWELL_SECONDS = 5.0
 """Seconds that a client whose connection ends has to read why."""
 PROCESSOR_SECONDS, MEMORY = 20, 1 << 30
-"""The bounds of one compilation, the memory in bytes."""
+"""The limits of one compilation: processor time in seconds, memory in bytes."""
 VALUES = {"stage": ("vertex", "fragment"), "language": ("cg", "glsl")}
 DEFAULTS = {"stage": "", "language": "cg", "target": "f16x4", "entry": "main", "bytes": ""}
 
@@ -87,7 +87,7 @@ def parsed(line: bytes) -> Request:
 
 
 def compiled(request: Request, text: bytes) -> bytes:
-    """Return the answer to a request: the shader file with warnings, or what is wrong with the text."""
+    """Return the response to a request: the shader file with warnings, or the errors in the text."""
     from isakit.compile.shading.compiled import build_shader
 
     o = request.options
@@ -105,7 +105,7 @@ def compiled(request: Request, text: bytes) -> bytes:
 
 
 def refusal(kind: str, *messages: str) -> bytes:
-    """Return the answer that says what is wrong; `kind`: `request`, `source` or `limit`."""
+    """Return a response with an error; `kind`: `request`, `source` or `limit`."""
     text = "".join(f"{m}\n" for m in messages).encode("utf-8", "replace")
     return b"error kind=%s messages=%d\n" % (kind.encode(), len(text)) + text
 
@@ -134,7 +134,7 @@ class Compilation:
 
 
 class CompileServer:
-    """Serves clients in one thread. Raises HostError where there are no processes that begin as copies."""
+    """Serves clients in one thread. Raises HostError if the system cannot fork."""
 
     def __init__(self, listening: socket.socket) -> None:
         if not hasattr(os, "fork"):
@@ -301,7 +301,7 @@ class CompileServer:
         self._start()
 
     def _end(self, c: Compilation, ended: bool = False) -> bool:
-        """Wait for the process of a compilation, killed if it has not `ended`; returns whether it ended well."""
+        """Wait for the process of a compilation, killed if it has not `ended`; return whether it succeeded."""
         self._selector.unregister(c.pipe)
         os.close(c.pipe)
         self._running.discard(c)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from isakit.debug.attach import AttachServer
 
 BAD_INPUT, USAGE, NO = 1, 2, 3
-"""Exit codes besides 0 (fine): the input cannot be used; wrong usage; the answer is no (the simulated program faulted,
-something was found, two things differ). An interrupt ends with 130."""
+"""Exit codes besides 0 (fine): the input cannot be used; wrong usage; a negative result (the simulated program
+faulted, a check found errors, two inputs differ). An interrupt ends with 130."""
 
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 """The byte order marks at the start of a text in UTF-16."""
@@ -176,9 +176,9 @@ def read_text(name: str) -> str:
 
 
 def text_of(data: bytes) -> str:
-    """Return bytes of a text file as text: UTF-16 where they begin with its mark or look like it, else UTF-8.
+    """Return bytes of a text file as text: UTF-16 if they begin with its byte order mark or look like it, else UTF-8.
 
-    Bytes that are neither become replacement characters.
+    Invalid bytes become replacement characters.
     """
     if data[:2] in UTF16_MARKS:
         return data.decode("utf-16", "replace")
@@ -220,10 +220,10 @@ def echo(
     painted: Callable[[str], str] | None = None,
     plain: bool = False,
 ) -> None:
-    """Write a text, in the colours that `painted` gives it where colours are wanted.
+    """Write a text, in the colours of `painted` if colours are wanted.
 
-    Names and texts of files may be in it: what could act on a terminal becomes escapes. `plain`: there is no such
-    character in it, which need not be looked for.
+    Names and texts of files may be in it: control characters become escapes. `plain`: it contains none, and need not be
+    searched.
     """
     if plain and not coloured():
         sys.stdout.write(text)
@@ -264,7 +264,7 @@ def output_option(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def echo_json(result: object, indent: int | None = 1) -> None:
-    """Write a record, or plain data, as JSON; on one line where `indent` is None."""
+    """Write a record, or plain data, as JSON; on one line if `indent` is None."""
     from isakit.results import plain
 
     text = json.dumps(plain(result), indent=indent, ensure_ascii=False, default=str)
@@ -284,14 +284,14 @@ def on_terminal() -> bool:
 
 
 def _unseen(**_: int) -> None:
-    """Replace a progress bar where nobody can see it."""
+    """Replace a progress bar that would not be visible."""
 
 
 @contextmanager
 def progress(what: str, total: int | None = None, *, wanted: bool = True) -> Generator[Callable[..., None]]:
-    """Show a progress bar on standard error, where that is a terminal and it is `wanted`.
+    """Show a progress bar on standard error, if that is a terminal and it is `wanted`.
 
-    Yields the function that is told how much is done, as `completed=`, and of how much, as `total=`.
+    Yields the function that takes the amount done, as `completed=`, and the whole amount, as `total=`.
     """
     if not (wanted and sys.stderr.isatty()):
         yield _unseen

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @record
 class DifferentResult:
-    """A result that differs: at `count` of `total` places, the first at `index`, where the two `values` are."""
+    """A result that differs: at `count` of `total` places, the first at `index`, with the two `values`."""
 
     name: str
     count: int

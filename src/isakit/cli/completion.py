@@ -1,6 +1,6 @@
-"""Completions of shells for `isakit`: verbs, options, and values of options that are names of ours.
+"""Completions of shells for `isakit`: verbs, options, and names of isakit's as values of options.
 
-Loaded only when a shell asks. The scripts are click's; what they ask for is answered by `Values`.
+Loaded only when a shell asks. The scripts are click's; `Values` answers their requests.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from click.shell_completion import BashComplete, CompletionItem, FishComplete, S
 from isakit.registry import VARIANTS
 
 VARIABLE = "_ISAKIT_COMPLETE"
-"""Environment variable in which the scripts say what they want."""
+"""Environment variable with the request of a completion script."""
 
 
 def script(shell: str, app: click.Command) -> str:
@@ -22,7 +22,7 @@ def script(shell: str, app: click.Command) -> str:
 
 
 def values(parameter: click.Parameter, chosen: dict[str, object]) -> Iterable[str] | None:
-    """Return the possible values of a parameter after `chosen`, the arguments before it; None where it takes a file."""
+    """Return the possible values of a parameter after `chosen`, the arguments before it; None if it takes a file."""
     name = parameter.name
     if name == "isa_name":
         return VARIANTS
@@ -99,7 +99,7 @@ class _Bash(_Values, BashComplete):
 
     @staticmethod
     def _check_version() -> None:
-        """Skip click's check: the script says itself what it needs, and asking bash costs a process per completion."""
+        """Skip click's check: the script itself checks the version, and running bash costs a process per completion."""
 
 
 class _Zsh(_Values, ZshComplete):

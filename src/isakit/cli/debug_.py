@@ -219,7 +219,7 @@ def _converse(
 
 @contextlib.contextmanager
 def _interrupts_end_it() -> Generator[None]:
-    """Let Ctrl-C end a server while its program runs; a session takes KeyboardInterrupt for the wish to pause."""
+    """Let Ctrl-C end a server while its program runs; a session takes KeyboardInterrupt as a request to pause."""
     before = signal.getsignal(signal.SIGINT)
     if before is not signal.default_int_handler:  # ignored, or no main thread
         yield
@@ -303,7 +303,7 @@ def _answer(reply: Reply, as_json: bool, line: str) -> None:
 
 
 def _painted(text: str) -> str:
-    """Colour a line for a terminal: the next instruction and what has changed stand out."""
+    """Return a line coloured for a terminal: the next instruction and changed values stand out."""
     if text.startswith("---"):
         return click.style(text, dim=True)
     if text.startswith(">"):
@@ -312,7 +312,7 @@ def _painted(text: str) -> str:
 
 
 def _typed(commands: Terminal) -> Iterator[str]:
-    """Yield lines typed at a prompt, with history and completion where the terminal can."""
+    """Yield lines typed at a prompt, with history and completion if the terminal supports them."""
     try:
         import readline
     except ImportError:  # plain input then

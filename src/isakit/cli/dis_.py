@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _BATCH = 1 << 20
 _LONG = _BATCH // 2
-"""Characters from which on lines that come as one text are written as they are."""
+"""Length in characters from which lines in one text are written unchanged."""
 _MANY = 200_000
 """Instructions from which on a progress bar is shown."""
 
@@ -215,7 +215,7 @@ class _FileHeadings:
         self.shown: set[int] = set()
 
     def show(self, module: Module) -> bool:
-        """Print it, where the listing says more of a file than its kernels: of Tesla code."""
+        """Print the heading of a file once, if it has one (Tesla); return whether it has one."""
         from isakit.asm.printer import module_header
 
         if module.isa != "tesla":
@@ -299,7 +299,7 @@ def _listed_instruction(i: Instruction) -> ListedInstruction:
 
 
 class _ListingOptions:
-    """The options of a listing: what it shows besides a program's instructions."""
+    """The options of a listing: the columns and notes it shows besides the instructions."""
 
     def __init__(self, program: Program, symbols: bool, live: bool, blocks: bool, demangle: bool) -> None:
         self.program = program
@@ -331,7 +331,7 @@ class _ListingOptions:
 
     @property
     def notes(self) -> Callable[[Instruction], str] | None:
-        """The function for the text behind the words of an instruction."""
+        """Return the function for the text after the words of an instruction, if any."""
         live, names = self._live, self._names
         if live is None:
             return None if names is None else lambda i: ", ".join(names.of(i.address))

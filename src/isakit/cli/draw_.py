@@ -82,7 +82,7 @@ def command(
 
 
 def _shown(numbers: Sequence[int], what: str) -> Iterator[int]:
-    """Yield numbers, one after the other, with a progress bar on a terminal where there are several."""
+    """Yield numbers in turn, with a progress bar on a terminal if there are several."""
     with progress(what, len(numbers), wanted=len(numbers) > 1) as bar:
         for k, number in enumerate(numbers):
             yield number

@@ -153,7 +153,7 @@ def command(
 def _show(
     found: Iterable[Match | MatchCount | AlikeKernel], pattern: str, as_json: bool, like: str | Omitted = OMITTED
 ) -> None:
-    """Write what is found: each as soon as it is, or all as JSON."""
+    """Write the matches: each as soon as it is found, or all as JSON."""
     if as_json:
         echo_json(Matches(SCHEMA, pattern, like, list(found)))
         return

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @record
 class TextureUse:
-    """A texture, and the unit it is bound to where the file says."""
+    """A texture, and the unit it is bound to if the file says so."""
 
     name: str
     unit: int | None
@@ -83,7 +83,7 @@ def _listed(params: list[FileParameter]) -> str:
 
 @record
 class FileKernel:
-    """A kernel or program of a file; sizes in bytes, None where the file does not say."""
+    """A kernel or program of a file; sizes in bytes, None if the file does not give them."""
 
     name: str = column("kernel")
     code_bytes: int = column("code", ">")
@@ -216,7 +216,7 @@ def command(
 
 
 def _show_file(modules: Sequence[Module], texts: Sequence[EmbeddedPtx], threads: int | None, shared: int) -> None:
-    """Print what a file holds: its programs, and the PTX texts beside them."""
+    """Print the contents of a file: its programs and its PTX texts."""
     for m in modules:
         _show(m)
         if threads is not None:
@@ -230,7 +230,7 @@ def _show_file(modules: Sequence[Module], texts: Sequence[EmbeddedPtx], threads:
 
 
 def _capture(path: Path) -> GlCaptureFile:
-    """Return what a capture of a GL program holds. Raises FormatError for a damaged one."""
+    """Return the contents of a capture of a GL program. Raises FormatError for a damaged one."""
     from isakit.hosts.drm.capture import contents
     from isakit.hosts.drm.chips import CHIPS
 
@@ -242,7 +242,7 @@ def _capture(path: Path) -> GlCaptureFile:
 
 
 def _show_capture(c: GlCaptureFile) -> None:
-    """Print what a capture of a GL program holds."""
+    """Print the contents of a capture of a GL program."""
     _line(f"{c.path}: capture of a GL program on {c.chip}")
     _line(f"memory: {c.memory_bytes} bytes in use at most, {c.written_bytes} written by the program")
     _line(f"commands: {c.pushes} pushes on {c.channels} channel{'s' * (c.channels != 1)}")
@@ -286,7 +286,7 @@ _MOST_THREADS = 512
 
 
 def _occupancies(k: Kernel, threads: int, shared: int) -> list[Occupancy]:
-    """Return the occupancy on each chip, none where the file does not say how many registers the kernel takes."""
+    """Return the occupancy on each chip, none if the file does not give the kernel's number of registers."""
     if k.registers is None or k.module is None or k.module.isa != "tesla":
         return []
     return [occupancy(chip, threads, k.registers, (k.shared_bytes or 0) + shared) for chip in VARIANTS["tesla"]]
@@ -395,7 +395,7 @@ def _show(m: Module) -> None:
 _INTERFACE = {
     ".attribute", ".uniform", ".sampler", ".surface", ".buffer", ".parameter", ".varying", ".result", ".outputs"
 }  # fmt: skip
-"""Directives that say what a shader is given and gives."""
+"""Directives that declare the inputs and outputs of a shader."""
 
 
 def _line(text: str) -> None:

@@ -41,9 +41,9 @@ def launch_options(function: F) -> F:
 class Prepared:
     """A machine at its first instruction.
 
-    `program`: its code with labels, where the source has them; `arguments`: of a kernel; `name`: of the kernel;
-    `annotations`: what a project says of it. Of a shader: `grid`, how its invocations lie in an image, and `results`,
-    which reads what they have computed so far.
+    `program`: its code, with labels if the source has them; `arguments`: of a kernel; `name`: of the kernel;
+    `annotations`: those of a project. Of a shader: `grid`, the layout of its invocations in an image, and `results`,
+    which reads the values computed so far.
     """
 
     isa: str

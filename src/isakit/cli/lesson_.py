@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @record
 class LessonRecord:
-    """A lesson of the course; `minutes` is what a newcomer needs."""
+    """A lesson of the course; `minutes` is the time that a newcomer needs."""
 
     name: str
     title: str
@@ -30,7 +30,7 @@ class LessonRecord:
 
 @record
 class CheckRecord:
-    """One thing that a check looked at."""
+    """The result of one requirement of a check."""
 
     asked: str
     passed: bool
@@ -125,7 +125,7 @@ def _overview(lessons: tuple[Exercise, ...]) -> None:
 
 
 def _begin(chosen: Exercise, written: list[Path]) -> None:
-    """Print the task of the lesson and how to go on."""
+    """Print the task of the lesson and the commands that follow."""
     echo(f"{chosen.title} ({chosen.minutes} minutes)\n")
     for text in (chosen.about, chosen.task):
         echo(textwrap.fill(text, 100) + "\n")

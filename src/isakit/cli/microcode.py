@@ -32,7 +32,7 @@ from isakit.runtime.vuc_script import Script, parse_script
 
 @dataclass(frozen=True)
 class MicrocodeRun:
-    """A run of microcode: why it ended and what it took, the state of the core, and what the linter says."""
+    """A run of microcode: the reason of its end and its costs, the state of the core, and the linter's messages."""
 
     stats: Stop
     state: dict[str, Any]
@@ -59,9 +59,8 @@ def run_image(
         max_cycles: cycle limit, default 1,000,000.
         engine: as `isakit.vuc.Core` takes it.
 
-    Returns the result and the lines to print. Raises LaunchError for a wrong setting, FormatError for a file of
-    another content, CheckFailed where a script expects something else, MachineFault for a faulting program, OSError
-    for files.
+    Returns the result and the lines to print. Raises LaunchError for a wrong setting, FormatError for a file with other
+    content, CheckFailed if a script's expectation is not met, MachineFault for a faulting program, OSError for files.
     """
     given = _Settings(settings)
     core = _prepared(source, given, engine)
@@ -218,7 +217,7 @@ class _Settings:
         return [value for n, value in self.pairs if n == name]
 
     def placed(self, name: str) -> list[tuple[Path, str]]:
-        """Return the files of a setting, each with the text behind its `@`."""
+        """Return the files of a setting, each with the text after its `@`."""
         parts = (value.rpartition("@") if "@" in value else (value, "", "") for value in self.all(name))
         return [(Path(path), place) for path, _, place in parts]
 

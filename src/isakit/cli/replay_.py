@@ -144,7 +144,7 @@ def _drawn(d: ReplayedDraw) -> str:
 
 
 def _lines(o: Outcome, check: bool) -> list[str]:
-    """Describe a launch, and where it differs."""
+    """Return lines that describe a launch and its differences."""
     rate = o.stats.instructions / o.stats.seconds / 1e9 if o.stats.seconds else 0.0
     verdict = f"fault: {o.fault}" if o.fault is not None else ""
     if check and not verdict:

@@ -103,7 +103,7 @@ class ShaderRun:
 
 @record
 class FaultedRun:
-    """The fault that ended a run: its kind, and its place as far as it is known."""
+    """The fault that ended a run: its kind, and its location as far as known."""
 
     fault: dict[str, Any]
 
@@ -183,7 +183,7 @@ def command(file: str, isa_name: str | None, variant: str | None, as_json: bool,
 
 
 def refuse_kernel_options(what: str, more: tuple[str, ...]) -> None:
-    """Raise click.UsageError where an option was given that only kernels have, or one of `more`."""
+    """Raise click.UsageError if an option was given that only kernels have, or one of `more`."""
     context = click.get_current_context()
     for option in context.command.params:
         name = option.name or ""
@@ -266,7 +266,7 @@ def _is_ptx(data: bytes) -> bool:
 def _choose(modules: list[Module], kernel: str | None, chip: str) -> Module:
     """Return the program in a file that has the kernel, if possible for the chip.
 
-    Raises IsakitError where the kernel is in none of them, or has to be named.
+    Raises IsakitError if the kernel is in none of them, or has to be named.
     """
     if len(modules) == 1:
         return modules[0]
@@ -277,7 +277,7 @@ def _choose(modules: list[Module], kernel: str | None, chip: str) -> Module:
 
 @contextmanager
 def _busy(what: str) -> Generator[None]:
-    """Show on a terminal that something is going on."""
+    """Show on a terminal that a run is in progress."""
     if not sys.stderr.isatty():
         yield
         return
@@ -289,7 +289,7 @@ def _busy(what: str) -> Generator[None]:
 
 @contextmanager
 def _progress(what: str) -> Generator[None]:
-    """Show on a terminal how many blocks of a launch are done, where the engine can tell, once it takes a while."""
+    """Show on a terminal how many blocks of a launch are done, if the engine reports it, once it takes a while."""
     from isakit.machine.progress import watching
 
     with progress(what) as bar, watching(lambda done, total: bar(completed=done, total=total)):

@@ -47,7 +47,7 @@ def command(
 
 
 def _unwritten(prepared: Prepared) -> list[tuple[int, int]]:
-    """Return (address, bytes) of the kernel's `out:` arguments: nothing has written them before the launch."""
+    """Return (address, bytes) of the kernel's `out:` arguments: they are unwritten before the launch."""
     if prepared.kernel is None or prepared.kernel.params is None or not prepared.arguments:
         return []  # a captured launch has arguments that something has written
     params = prepared.machine.launch.params

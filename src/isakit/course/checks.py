@@ -1,8 +1,8 @@
-"""The checks of the exercises. Each runs what the student wrote, on inputs nobody has seen before, and counts.
+"""The checks of the exercises. Each runs the student's program on new inputs, and counts its costs.
 
 Numbers are drawn anew by every check: a program that holds the right results of an earlier one is wrong.
 
-What is opened here is a student's: it is read by isakit's readers, runs on simulated chips, and within a bound.
+The files are a student's: they are read by isakit's readers and run on simulated chips, within limits.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ CHECKS: dict[str, Check] = {}
 
 
 def check(found: Exercise, folder: Path) -> list[Verdict]:
-    """Run the check of an exercise over a folder with the student's files.
+    """Run the check of an exercise over a folder with the student's files; return a verdict per requirement.
 
-    Raises IsakitError for files that cannot be read or assembled, MachineFault and BudgetExceeded where a program
-    faults or does not end.
+    Raises IsakitError for files that cannot be read or assembled, MachineFault and BudgetExceeded if a program faults
+    or does not end.
     """
     if not (folder / found.file).is_file():
         raise IsakitError(f"{folder / found.file} is missing: `isakit lesson start {found.name}` writes it")
@@ -88,7 +88,7 @@ def _check(function: Check) -> Check:
 class _Kernel:
     """The one kernel of an assembly text or a file, to be launched, profiled and sanitized.
 
-    Every run has a card of its own and copies of the arrays: nothing tells a kernel that it runs the second time, when
+    Every run has a card of its own and copies of the arrays: a kernel cannot detect that it runs the second time, when
     only its costs count.
     """
 
@@ -354,7 +354,7 @@ def lost(folder: Path) -> Iterator[Verdict]:
 
 @_check
 def patch(folder: Path) -> Iterator[Verdict]:
-    """Check what the patched kernel computes, and how much of the file has changed."""
+    """Check the results of the patched kernel, and the number of changed bytes in the file."""
     path = folder / "limit.cubin"
     kernel = _Kernel(path)
     x = np.arange(0, 512, dtype=np.uint32)
@@ -387,7 +387,7 @@ def _scene(path: Path) -> object:
 
 
 def _differences(one: object, other: object) -> int:
-    """Count the numbers and words of a JSON value that another one has not in the same place, and the other way round.
+    """Return how many numbers and strings of two JSON values differ, or are missing from one, at the same path.
 
     A list or an object with more or fewer parts is one difference for each of them.
     """

@@ -18,17 +18,17 @@ class Exercise:
     """One exercise.
 
     Attributes:
-        name: what it is called on the command line.
-        minutes: how long it takes somebody new.
-        about: what there is to know.
-        task: what to do.
-        page: what to do in the workbench, where that is something else.
+        name: its name on the command line.
+        minutes: the time it takes a newcomer.
+        about: the background.
+        task: the task.
+        page: the task in the workbench, if it differs.
         file: the file the student changes.
         hints: from a nudge to nearly the answer.
         texts: the files the student begins with that are texts here; `files` are all.
         launch: grid, block, arguments and textures to try it with, as `isakit run` takes them.
-        arrays: files of arrays that the launch needs: name to what they hold, in the words of `--arg`.
-        view: the view of the workbench that shows what it is about.
+        arrays: files of arrays that the launch needs: name to contents, in the syntax of `--arg`.
+        view: the view of the workbench that shows its subject.
         scene: the scene that the file is a program of.
     """
 
@@ -76,7 +76,7 @@ def exercise(name: str) -> Exercise:
 
 
 def start(found: Exercise, folder: Path) -> list[Path]:
-    """Write what the student begins with into a new folder, and return the paths. Raises IsakitError, OSError."""
+    """Write the student's initial files into a new folder, and return the paths. Raises IsakitError, OSError."""
     if folder.exists():
         raise IsakitError(f"{folder} exists already; give another folder with -o")
     folder.mkdir(parents=True)

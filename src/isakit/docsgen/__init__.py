@@ -1,4 +1,4 @@
-"""Reference pages made from the records: nothing in them is written by hand.
+"""Reference pages generated from the records: nothing in them is written by hand.
 
 `write` makes a folder of Markdown pages (`index.md` leads to all of them), `page_texts` finds the pages of one name.
 """

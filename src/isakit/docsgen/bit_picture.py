@@ -17,7 +17,7 @@ _STYLE = (
 
 
 def bit_picture(form: Form, unit_bits: int) -> str:
-    """Draw a form's bits as SVG, one row per word, the highest bit at the left."""
+    """Return a drawing of a form's bits as SVG, one row per word, the highest bit at the left."""
     width, height = unit_bits * CELL + 2, form.units * ROW + 8
     body = "".join(_word(form, unit_bits, unit) for unit in range(form.units))
     return (

@@ -18,14 +18,14 @@ from isakit.spec import Form, InstructionSet, Record
 from isakit.spec.parts import static_bits
 
 _ALL_BITS = 4
-"""Static bits of an operand up to which every combination is looked at; of more, each bit alone."""
+"""Static bits of an operand up to which every combination is tried; of more, each bit alone."""
 _MIXED = 16
 """Words that are tried with several operands changed, where one changed operand gives only constant flags."""
 _MOST_WAYS = 4
 """Different ways to compute the flags that are written out; the rest is counted."""
 
 _MOST_UNKNOWN = 12
-"""The most things listed as not modelled."""
+"""The most requests listed as not modelled."""
 
 
 def flags_and_faults(isa: InstructionSet, record: Record, linked: bool) -> Iterator[str]:
@@ -36,7 +36,7 @@ def flags_and_faults(isa: InstructionSet, record: Record, linked: bool) -> Itera
 
 
 def words_of(form: Form) -> list[int]:
-    """Return words of a form that differ in what selects the trace and the machine's own parts, by operand."""
+    """Return words of a form that differ in the bits that select the trace and the machine's own parts, by operand."""
     try:
         base = example_word(form)
     except NotModelled:
@@ -88,7 +88,7 @@ def _kinds(isa: InstructionSet, record: Record) -> tuple[frozenset[str], frozens
 
 
 def _flags(isa: InstructionSet, words: list[tuple[Form, int]]) -> Iterator[str]:
-    """Yield the computation of condition codes and predicates, each way once."""
+    """Yield the computation of condition codes and predicates, each variant once."""
     ways: dict[str, tuple[str, list[str]]] = {}
     for form in dict.fromkeys(form for form, _ in words):
         first = next((word for other, word in words if other is form and _flag_lines(isa, form, word)), None)

@@ -21,7 +21,7 @@ _VALUES = 32
 def instruction_page(isa: InstructionSet, record: Record, pictures: bool = False) -> str:
     """Return the page as Markdown: purpose, syntax, encodings and meaning of the instruction.
 
-    `pictures`: with the drawings `NAME-1.svg`, `NAME-2.svg` ... of the forms, which lie beside the page.
+    `pictures`: with the drawings `NAME-1.svg`, `NAME-2.svg` ... of the forms, in the folder of the page.
     """
     return "\n".join(_lines(isa, record, pictures)) + "\n"
 
@@ -150,7 +150,7 @@ def _form(isa: InstructionSet, record: Record, form: Form, number: int, pictures
 
 
 def _availability(isa: InstructionSet, form: Form) -> list[str]:
-    """Return variants and program types that have the form, where not all of them do."""
+    """Return variants and program types that have the form, if not all of them do."""
     if not form.needs:
         return []
     views = [(v, p, isa.view(v, p)) for v in isa.variants for p in isa.programs]

@@ -34,7 +34,7 @@ def _toctree(entries: Sequence[str]) -> Iterator[str]:
 
 
 def index_page(isas: Sequence[InstructionSet]) -> str:
-    """Return the page that leads to everything."""
+    """Return the page that links to all others."""
     lines = ["# Instruction reference", ""]
     lines += [
         "Every instruction of the three instruction sets, from the records that the tools themselves work with.",

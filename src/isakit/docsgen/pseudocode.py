@@ -1,8 +1,8 @@
 """Pseudo code of an instruction: its traced graph, written down.
 
-The graph is the one every engine runs (`isakit.sem`), so that what is read here is what happens. Registers carry their
-names, fields of the word their values. `u32(x)` and `s32(x)` widen with zeros and with the sign, `x[7:0]` are bits,
-`{a, b}` puts bits one after the other, `a <s b` compares as signed numbers; values used twice have names.
+The graph is the one every engine runs (`isakit.sem`), so the text is what is executed. Registers carry their names,
+fields of the word their values. `u32(x)` and `s32(x)` widen with zeros and with the sign, `x[7:0]` are bits, `{a, b}`
+puts bits one after the other, `a <s b` compares as signed numbers; values used twice have names.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def example_word(form: Form) -> int:
 
 
 def flag_values(isa: InstructionSet, form: Form, word: int) -> list[str]:
-    """Return the computation of each flag that the instruction writes; `result` is what it writes to other registers.
+    """Return the computation of each flag that the instruction writes; `result` is the value for other registers.
 
     Raises NotModelled for an instruction whose meaning is not known.
     """

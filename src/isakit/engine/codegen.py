@@ -34,9 +34,9 @@ class EngineError(IsakitError):
 class FunctionWriter:
     """Statements, names and constants of one generated function.
 
-    `sizes` says how many registers files have at least. `body` holds the statements so far; `fields`, `parameters` and
-    `widths` the fields needed, the variables that hold them and their bits; `files` the variable of each register file;
-    `space` the globals.
+    `sizes` are the least numbers of registers in each file. `body` holds the statements so far; `fields`, `parameters`
+    and `widths` the fields needed, the variables that hold them and their bits; `files` the variable of each register
+    file; `space` the globals.
     """
 
     def __init__(self, plan: Plan, style: Style, sizes: Mapping[str, int] | None = None) -> None:
@@ -63,7 +63,7 @@ class FunctionWriter:
         self.body.append("    " * self.indent + text)
 
     def name(self, hint: str) -> str:
-        """Return a variable name nothing else uses."""
+        """Return an unused variable name."""
         hint = re.sub(r"\W+", "_", hint).strip("_") or "v"
         number = self._fresh.get(hint, -1) + 1
         self._fresh[hint] = number
@@ -243,7 +243,10 @@ class FunctionWriter:
     def build(
         self, title: str, signature: str, prologue: list[str], guarded: bool = True
     ) -> tuple[str, Callable[..., Any]]:
-        """Return the source and function of what is written; `guarded`: floating-point warnings are off inside."""
+        """Return the written source and the function compiled from it.
+
+        `guarded`: floating-point warnings are off inside.
+        """
         body = self.body or ["    pass"]
         if self.needs_errstate and guarded:
             body = ["    with errstate(all='ignore'):", *("    " + line for line in body)]

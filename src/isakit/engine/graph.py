@@ -1,8 +1,8 @@
 """Preparing a graph for code generation: sharing, cheap rewrites, use counts, upper bounds.
 
 A `Plan` maps every value to one canonical node, so that equal sub-expressions are one object. With `wide=False` (NumPy
-style) values of more than 64 bits are taken apart where possible, because they would need slow object arrays, and
-sums that only exist to give a carry are replaced by comparisons.
+style) values of more than 64 bits are split where possible, because they would need slow object arrays, and sums that
+only exist to give a carry are replaced by comparisons.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from isakit.sem.operation import Operation, StaticKey, expansion
 from isakit.sem.value import INTEGER_MEANING, Value, binary, compare, concat, const, mask, node, on, postorder, select
 
 IMPURE = {"load", "atomic"}
-"""Nodes that are effects: each one is itself, never merged with a look-alike."""
+"""Nodes that are effects: each one stays itself and is never merged with an equal one."""
 
 
 class Plan:
@@ -22,8 +22,8 @@ class Plan:
 
     `effects` maps the id of a load or atomic node to the node that stands for it; `uses` counts how often a canonical
     node is an argument or a root. `uniform(node)` tells whether a canonical node depends on parameters only;
-    `lane_params` names parameters that are lane values all the same (bound to arrays); `given` has nodes whose values
-    come from outside, and whether they are lane values. `numbers` says which parameters, reads and machine nodes are
+    `lane_params` names parameters that are lane values nevertheless (bound to arrays); `given` maps nodes whose values
+    come from outside to whether they are lane values. `numbers` says which parameters, reads and machine nodes are
     known numbers.
     """
 
@@ -138,7 +138,7 @@ _LANE_OPS = {"read", "load", "atomic", "machine", "half"}
 
 @cache
 def used_arguments(op: Operation, statics: StaticKey, widths: tuple[int, ...]) -> tuple[bool, ...]:
-    """Return for each argument whether the definition of a named operation looks at it."""
+    """Return for each argument whether the definition of a named operation uses it."""
     formals, body = expansion(op, statics, widths)
     below = {id(n) for n in postorder(body, set())}
     return tuple(id(f) in below for f in formals)

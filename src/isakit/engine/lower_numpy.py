@@ -107,7 +107,7 @@ class NumpyLowering:
 
     # --- shifts -----------------------------------------------------------------------------------------------------
     def _count(self, n: Value, count: str, signed_left: bool) -> str:
-        """Return the shift count in the representation of the shifted value, cut where it would not fit."""
+        """Return the shift count in the representation of the shifted value, limited to what fits."""
         kind, source = kind_of(n.width), kind_of(n.args[1].width)
         limit = n.width - 1 if signed_left else n.width
         if n.args[1].op == "const":
@@ -165,7 +165,7 @@ class NumpyLowering:
         return f"(({a} ^ {top}) < ({b} ^ {top}))"
 
     def _select(self, n: Value, c: str, a: str, b: str) -> str:
-        """Choose lane by lane; a uniform condition never gets here."""
+        """Return a choice lane by lane; a uniform condition is handled elsewhere."""
         return f"where({c}, {a}, {b})"
 
     # --- widths -----------------------------------------------------------------------------------------------------

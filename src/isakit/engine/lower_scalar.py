@@ -1,7 +1,7 @@
 """Expressions on plain Python ints: the code of uniform nodes in every style, and of all nodes in scalar style.
 
-An operand is a Python expression that can stand anywhere (a name, a number or something in parentheses). Comparisons
-give Python bools, which are ints: whatever leaves generated code is made an int there.
+An operand is a Python expression that can be used anywhere (a name, a number or something in parentheses). Comparisons
+give Python bools, which are ints: values that leave generated code are converted to int.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ USED_TWICE = {"udiv": (1,), "shl": (1,), "ashr": (), "table": (0,)}
 
 
 def number(value: int) -> str:
-    """Return a literal, hexadecimal where that is more readable."""
+    """Return a literal, in hexadecimal if that is more readable."""
     return str(value) if value < 256 else hex(value)
 
 

@@ -21,7 +21,7 @@ bool_, obj = np.dtype(bool), np.dtype(object)
 def as_width(v: Array | int, width: int, target: DType, count: int) -> Array:
     """Return the content of a machine or a register file as an engine value of `width` bits (its low ones).
 
-    A plain int stands for the same number in every lane.
+    A plain int means the same number in every lane.
     """
     if not isinstance(v, np.ndarray):
         return full(int(v) & ((1 << width) - 1), target, count)

@@ -1,11 +1,11 @@
 """Faster NumPy implementations of named operations, each proven equal to the integer definition by tests.
 
-`@native("name")` registers a factory `(statics, widths) -> function of arrays, or None where it has nothing faster`.
-The functions take and return arrays in the representation of `engine.protocol`, results are fresh, and the caller has
+`@native("name")` registers a factory `(statics, widths) -> function of arrays, or None if it has nothing faster`. The
+functions take and return arrays in the representation of `engine.protocol`, results are fresh, and the caller has
 switched NumPy's floating-point warnings off (`needs_errstate`).
 
-All of them want the host's default rounding mode with denormals, which is what Python processes run in. Exactness comes
-from float64: the product of two f32 numbers is exact there, and an inexact sum tells its error.
+All of them require the host's default rounding mode with denormals, in which Python processes run. Exactness comes from
+float64: the product of two f32 numbers is exact there, and the error of an inexact sum can be computed.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _flushed(x: Array) -> Array:
 
 
 def _two_sum(x: Array, y: Array) -> tuple[Array, Array]:
-    """Return the rounded sum and its exact error; the error is NaN where the sum is infinite or NaN."""
+    """Return the rounded sum and its exact error; the error is NaN if the sum is infinite or NaN."""
     s = x + y
     v = s - x
     return s, (x - (s - v)) + (y - v)

@@ -31,8 +31,8 @@ Selection = slice | Array
 class Lanes:
     """The lanes an instruction runs on.
 
-    `sel`: which lanes of the lane axis take part (a slice with explicit start and stop and step 1, or an index array);
-    `active`: bool array of shape [count], or None when every selected lane executes; `count`: number of selected lanes.
+    `sel`: the selected lanes of the lane axis (a slice with explicit start and stop and step 1, or an index array);
+    `active`: bool array of shape [count], or None if every selected lane executes; `count`: number of selected lanes.
     """
 
     __slots__ = ("_numbers", "active", "count", "sel")
@@ -60,7 +60,7 @@ class Lanes:
         return np.ones(self.count, bool) if self.active is None else self.active
 
     def where(self, condition: Array) -> Lanes:
-        """Return the same selection, executing only where `condition` (bool, shape [count]) holds too."""
+        """Return the same selection, executing only where `condition` (bool, shape [count]) also holds."""
         lanes = Lanes(self.sel, self.count, condition if self.active is None else self.active & condition)
         lanes._numbers = self._numbers
         return lanes
@@ -111,7 +111,7 @@ class LaneState(Protocol):
         attrs: Attributes,
         lanes: Any,
     ) -> Any:
-        """Read, modify and write lane by lane in ascending order; returns the old values."""
+        """Read, modify and write lane by lane in ascending order; return the old values."""
         ...
 
     def machine(self, name: str, args: Sequence[Any], attrs: Attributes, lanes: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Records as bytes: the fields of Python objects to the places where compiled code has them, and back."""
+"""Records as bytes: copies the fields of Python objects to the memory of compiled code, and back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CODES = {1: "B", 8: "B", 16: "H", 32: "I", 64: "Q"}
 class Bytes:
     """Copies fields of a record that are numbers or rows of numbers; all but those of `without`, and records.
 
-    Both ways are functions made once from the declaration, because a copy is a large part of a short run.
+    Both directions are functions generated once from the declaration, because a copy is a large part of a short run.
     """
 
     def __init__(self, record: type[StateRecord], without: Collection[str] = ()) -> None:

@@ -1,8 +1,8 @@
 """The reference engine: a trace becomes a readable Python function, in NumPy for many lanes or in ints for one.
 
-Order of one instruction: values, memory accesses and traps in program order; then register writes; control requests
-are returned, with operands as they were before the writes. In scalar style comparisons may travel as Python bools, but
-what reaches a machine is an int.
+Order of one instruction: values, memory accesses and traps in program order; then register writes; control requests are
+returned, with operands as they were before the writes. In scalar style comparisons may travel as Python bools, but a
+machine receives ints only.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class CompiledTrace:
     function: Callable[..., list[Control]]
 
     def run(self, state: LaneState, lanes: object, params: Sequence[int] = ()) -> list[Control]:
-        """Apply the effects to `state` in the selected lanes; returns the control requests in order.
+        """Apply the effects to `state` in the selected lanes; return the control requests in order.
 
-        `lanes` is a `Lanes` in NumPy style; scalar style hands it through to `state` untouched.
+        `lanes` is a `Lanes` in NumPy style; scalar style passes it to `state` unchanged.
         """
         return self.function(state, lanes, params)
 
 
 def compile_trace(trace: Trace, style: Style = "numpy", sizes: Mapping[str, int] | None = None) -> CompiledTrace:
-    """Generate the function of a trace; raises `EngineError` for what the style cannot do.
+    """Generate the function of a trace; raise `EngineError` for effects that the style does not support.
 
-    `sizes`: how many registers the files have at least; registers beyond read as 0 and writes to them are lost.
+    `sizes`: the least number of registers of each file; registers beyond read as 0 and writes to them are lost.
     """
     return _TraceWriter(trace, style, sizes or {}).compiled()
 
@@ -115,7 +115,7 @@ class _TraceWriter:
         return f"{text}.copy()" if self.writes and self.w.may_alias(n) else text
 
     def _conditional(self, e: Effect, write: Callable[[Effect, str | None], None]) -> None:
-        """Write an effect, inside an `if` when its condition is the same for all lanes.
+        """Write an effect, inside an `if` if its condition is the same for all lanes.
 
         `write` gets the expression of a lane condition, or None.
         """
@@ -186,7 +186,7 @@ class _TraceWriter:
         )
 
     def _settle(self, e: Effect, first: bool) -> None:
-        """Compute what a write needs before any write happens; later writes need their own copy of a register."""
+        """Compute the operands of a write before any write happens; later writes need their own copy of a register."""
         for v in e.inputs:
             n = self._canonical(v)
             if not first and self.w.may_alias(n):
@@ -229,7 +229,7 @@ def _as_int(text: str, n: Value) -> str:
 
 
 def evaluate(values: Sequence[Value], bindings: Mapping[Any, Any] | None = None, style: Style = "numpy") -> list[Any]:
-    """Evaluate pure graphs.
+    """Evaluate pure graphs; return the values of the roots.
 
     `bindings` gives ints or arrays for parameters (by the field or name of the param) and, by the node itself, for any
     other node (a read, a load). NumPy style: arrays of one shape [lanes] make lane values; a result that depends on

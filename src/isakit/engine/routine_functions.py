@@ -36,7 +36,7 @@ from isakit.sem.value import Value, mask, node, postorder
 MadeFunction = Callable[..., Any]
 """A Python function of a routine, with the parameters of the routine."""
 _made: dict[int, tuple[RoutineCode, MadeFunction]] = {}
-"""Functions by the code they were made of, which is kept so that no other gets its identity."""
+"""Functions by the code they were generated from, which is kept alive so that no other object takes its `id`."""
 
 _COMPARED = {"eq": "!=", "ult": ">="}
 """The opposites of comparisons."""
@@ -75,7 +75,7 @@ def _expression(code: RoutineCode, widths: tuple[int, ...]) -> MadeFunction:
 
 
 def numpy_function(routine: AnyRoutine, **statics: object) -> MadeFunction:
-    """Make a function of a routine that only computes something, on arrays of numbers."""
+    """Return a function on arrays of numbers for a pure routine."""
     return _expression(routine.code(**statics), tuple(p.width for p in routine.parameters))
 
 
@@ -192,7 +192,7 @@ class _Writer:
 
     # --- expressions ------------------------------------------------------------------------------------------------
     def _bare(self, n: Value) -> str:
-        """Return an expression that stands alone, without its outer parentheses."""
+        """Return an expression without its outer parentheses."""
         return bare(self._of(n))
 
     def _of(self, n: Value) -> str:

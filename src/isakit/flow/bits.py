@@ -32,7 +32,7 @@ def indices(bits: int) -> list[int]:
 
 
 class BitNumbers(Generic[N]):
-    """Numbers for things, from 0 on in the order in which they are first asked for."""
+    """Numbers of nodes or variables, from 0 in the order in which they are first requested."""
 
     def __init__(self, items: Iterable[N] = ()) -> None:
         self.items: list[N] = []
@@ -51,7 +51,7 @@ class BitNumbers(Generic[N]):
         return out
 
     def of(self, mask: int) -> Iterator[N]:
-        """Yield the things in a set, lowest number first."""
+        """Yield the members of a set, lowest number first."""
         while mask:
             low = mask & -mask
             yield self.items[low.bit_length() - 1]

@@ -11,8 +11,8 @@ N = TypeVar("N")
 def basic_blocks(code: Iterable[N], succs: Callable[[N], Sequence[N]], leaders: Container[N] = ()) -> list[list[N]]:
     """Split code into blocks, in the order of their first instructions in `code`.
 
-    A block ends before an instruction of `leaders`, before one that control comes to from several others, after one
-    that does not lead to exactly one other, and where control goes back. What `code` lacks is in no block.
+    A block ends before an instruction of `leaders`, before one with several predecessors, after one that does not have
+    exactly one successor, and at back edges. Nodes that are not in `code` are in no block.
     """
     place = {i: k for k, i in enumerate(code)}
     entered = dict.fromkeys(place, 0)

@@ -1,8 +1,8 @@
 """The solver of data-flow problems: a problem is its transfer function. Liveness is one of them.
 
-A problem says for each node what holds behind it, given what holds before it; the solver finds what holds everywhere.
-Sets are bits of ints and join by union. What must hold on *all* ways is solved as its opposite: the bits of what may
-not hold.
+A problem gives for each node the value after it as a function of the value before it; the solver finds all values. Sets
+are bits of ints and join by union. A property of *all* paths is solved as its opposite: the bits of those that may not
+hold.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ N = TypeVar("N")
 T = TypeVar("T", bound=Joins)
 
 Transfer = Callable[[int, T], T]
-"""(number of a node, what holds where control enters it) -> what holds where it leaves it; backward the reverse."""
+"""(number of a node, value at its entry) -> value at its exit; backward the reverse."""
 
 
 def solve(graph: FlowGraph[N], transfer: Transfer[T], start: Sequence[T | None], *, backward: bool = False) -> list[T]:
-    """Return the facts where control enters each node (backward: where it leaves), by number: the least solution.
+    """Return the values at the entry of each node (backward: at its exit), by number: the least solution.
 
-    Values join by `|`. `start` is what is known to hold there besides what comes along edges; None for nothing, not at
-    a root. Nodes are visited in reverse postorder (backward in postorder), again only when what comes to them has
-    changed. Every value must stay after it was joined with others finitely often.
+    Values join by `|`. `start` is the value there besides those that arrive along edges; None for none, not allowed at
+    a root. Nodes are visited in reverse postorder (backward in postorder), again only when the value that arrives has
+    changed. Every chain of joins must become stationary after finitely many steps.
     """
     state: list[Any] = list(start)
     after = graph.preds if backward else graph.succs

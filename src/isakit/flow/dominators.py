@@ -1,4 +1,4 @@
-"""Dominators: what every way to a node passes, and what every way from it to the end passes; natural loops.
+"""Dominators: the nodes on every path to a node, and the nodes on every path from it to the end; natural loops.
 
 Source: Lengauer, Tarjan, "A Fast Algorithm for Finding Dominators in a Flowgraph", 1979, the simple version.
 """
@@ -15,7 +15,7 @@ N = TypeVar("N")
 
 
 class Exit:
-    """The node after all exits, `EXIT`, where ways that leave a function meet at the latest."""
+    """The node after all exits, `EXIT`, where paths that leave a function merge at the latest."""
 
     def __repr__(self) -> str:
         return "EXIT"
@@ -63,7 +63,7 @@ class Dominators(Generic[N]):
         return self.order[i]
 
     def dominates(self, a: N, b: N) -> bool:
-        """Return whether every way from the root to b passes a; a node dominates itself, if it is reached at all."""
+        """Return whether every path from the root to b passes a; a node dominates itself, if it is reachable."""
         i, j = self.graph.number.get(a), self.graph.number.get(b)
         enter, leave = self._spans
         return i is not None and j is not None and enter[i] <= enter[j] < leave[i]
@@ -99,7 +99,7 @@ def _immediate(graph: FlowGraph[N]) -> list[int]:
     found = [0] * size
 
     def lowest(v: int) -> int:
-        """Return the node with the lowest semidominator on the way from `v` up to the root of its tree."""
+        """Return the node with the lowest semidominator on the path from `v` up to the root of its tree."""
         if ancestor[v] < 0:
             return v
         path = [v]
@@ -135,9 +135,9 @@ def _immediate(graph: FlowGraph[N]) -> list[int]:
 def post_dominators(
     nodes: Sequence[N], succs: Callable[[N], Iterable[N]], *, endless: bool = False
 ) -> Dominators[N | Exit]:
-    """Return the dominators of the reversed graph, whose root is `EXIT`: it comes after all nodes that lead nowhere.
+    """Return the dominators of the reversed graph, whose root is `EXIT`: the successor of all nodes without one.
 
-    Nodes from which no way leads to an end are missing. With `endless` one of each cycle without an end, the last in
+    Nodes from which no path leads to an end are missing. With `endless` one of each cycle without an end, the last in
     `nodes`, counts as leading to `EXIT` as well, so that no node is missing.
     """
     before: dict[N | Exit, list[N | Exit]] = {n: [] for n in nodes}

@@ -1,4 +1,4 @@
-"""Static single assignment form: where values meet, and which value a variable has where.
+"""Static single assignment form: where values merge, and the value of each variable at each node.
 
 Source: Cytron, Ferrante, Rosen, Wegman, Zadeck, "Efficiently Computing Static Single Assignment Form and the Control
 Dependence Graph", 1991, with merges only where a variable is live.
@@ -32,12 +32,12 @@ def dominance_frontiers(dom: Dominators[N]) -> list[list[int]]:
 
 
 def merges(dom: Dominators[N], written: Sequence[int], live: Sequence[int]) -> list[int]:
-    """Return for each node, by number, the variables of which several values meet where control enters it.
+    """Return for each node, by number, the variables of which several values merge at its entry.
 
     Args:
         dom: the dominators of the graph.
         written: the variables that each node writes, as bits.
-        live: the variables that are wanted where control enters each node.
+        live: the variables that are live at the entry of each node.
     """
     frontiers = dominance_frontiers(dom)
     out = [0] * len(dom.order)
@@ -56,11 +56,10 @@ def merges(dom: Dominators[N], written: Sequence[int], live: Sequence[int]) -> l
 
 
 class Renaming(Generic[N, K, V]):
-    """The values of variables where control enters and leaves nodes.
+    """The values of variables at the entry and exit of nodes.
 
-    Attributes: `merged[n]` are the values of the variables that have several where control enters a node, `written[n]`
-    those that variables have behind the node if it writes them. `initial(variable)` gives the value at the root; it is
-    called where such a value is asked for.
+    Attributes: `merged[n]` are the merged values of variables at the entry of a node, `written[n]` the values after the
+    node of those that it writes. `initial(variable)` gives the value at the root; it is called on demand.
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class Renaming(Generic[N, K, V]):
         self._known: dict[N, dict[K, V]] = {n: {} for n in dom.order}
 
     def entering(self, node: N, variable: K) -> V:
-        """Return the value of a variable where control enters a node; the nodes that dominate it must be complete."""
+        """Return the value of a variable at the entry of a node; the nodes that dominate it must be complete."""
         path: list[N] = []
         at = node
         while True:
@@ -98,6 +97,6 @@ class Renaming(Generic[N, K, V]):
         return value
 
     def leaving(self, node: N, variable: K) -> V:
-        """Return the value of a variable where control leaves a node."""
+        """Return the value of a variable at the exit of a node."""
         written = self.written.get(node, ())
         return self.written[node][variable] if variable in written else self.entering(node, variable)

@@ -19,7 +19,7 @@ class Divergence(Generic[N]):
     """The consequences of branches at which lanes diverge; all of them begin at `nodes[0]`.
 
     Attributes:
-        odd: whether there is a cycle with several ways in, where lanes meet later than at the post-dominator.
+        odd: whether there is a cycle with several entries, where lanes reconverge later than at the post-dominator.
     """
 
     def __init__(self, nodes: Sequence[N], succs: Callable[[N], Iterable[N]]) -> None:
@@ -35,11 +35,11 @@ class Divergence(Generic[N]):
         )
 
     def meeting(self, branch: N) -> N | Exit:
-        """Return where all ways from a branch meet."""
+        """Return the node where all paths from a branch reconverge."""
         return self._post.idom[branch]
 
     def apart(self, branch: N) -> set[N]:
-        """Return the nodes that lanes may execute apart from each other once they have parted at a branch."""
+        """Return the nodes that lanes may execute separately after they have diverged at a branch."""
         return reachable(self._succs(branch), self._succs, without=[self.meeting(branch)])
 
     def loops_left(self, branch: N) -> list[set[N]]:
@@ -47,10 +47,10 @@ class Divergence(Generic[N]):
         return [body for body in self._bodies if branch in body and not body.issuperset(self._succs(branch))]
 
     def meetings(self, branch: N) -> set[N]:
-        """Return the nodes to which lanes that part at a branch may come on ways that have no node in common.
+        """Return the nodes that lanes which diverge at a branch may reach on paths without a common node.
 
-        Every node is labelled with the last node that all ways to it from the branch pass; where two labels meet, ways
-        from both sides do.
+        Every node is labelled with the last node that all paths to it from the branch pass; where two labels meet, so
+        do paths from both sides.
         """
         graph = self._dom.graph
         stop = self.meeting(branch)

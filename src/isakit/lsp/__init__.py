@@ -1,1 +1,1 @@
-"""The language server: what editors ask about assembly texts, PTX and Python kernels while they are written."""
+"""The language server: diagnostics, hovers and completions for unfinished assembly, PTX and kernels."""

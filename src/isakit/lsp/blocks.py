@@ -1,6 +1,6 @@
-"""Names in a text of nested blocks: where each is declared, where it is used, and in which block it holds.
+"""Names in a text of nested blocks: where each is declared, where it is used, and the block that is its scope.
 
-A text is read without its grammar, so that one that is being written has names, too. Subclasses find the declarations.
+A text is read without its grammar, so that an unfinished one has names, too. Subclasses find the declarations.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ class BlockNames(Names):
         self._comments: list[tuple[int, int]] = []
 
     def at(self, line: int, column: int) -> tuple[Definition, SourceSpan] | None:
-        """Return the definition and the place of the name at a column, from 0; None where no name is."""
+        """Return the definition and the span of the name at a column, from 0; None if there is no name."""
         found = self.word_at(line, column)
         d = None if found is None else self._meaning(found.group(), found.start())
         return None if found is None or d is None else (d, self._span(found.start(), len(found.group())))
 
     def word_at(self, line: int, column: int) -> re.Match[str] | None:
-        """Return the word at a column, from 0; None where there is none, and in a comment."""
+        """Return the word at a column, from 0; None if there is none, or in a comment."""
         if not 0 < line <= len(self._starts):
             return None
         start = self._starts[line - 1]
@@ -75,7 +75,7 @@ class BlockNames(Names):
         return self._is_comment(max(0, offset - 1))
 
     def word_start(self, offset: int) -> int:
-        """Return where a word begins that ends at an offset; the offset itself where none does."""
+        """Return the offset of the start of the word that ends at an offset; the offset itself if none does."""
         while offset > 0 and (self._text[offset - 1].isalnum() or self._text[offset - 1] == "_"):
             offset -= 1
         return offset

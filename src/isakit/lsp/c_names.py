@@ -1,7 +1,7 @@
 """Names in texts of C's family: CUDA C, OpenCL C, Cg and GLSL.
 
-A text is looked at statement by statement: one that begins with a type and a name declares, everything else only uses
-names. What a macro would make of it is not known here.
+A text is read statement by statement: one that begins with a type and a name declares, all others only use names.
+Macros are not expanded.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MACRO = re.compile(r"\#[ \t]*define[ \t]+([A-Za-z_]\w*)")
 _TEMPLATE = re.compile(r"template\s*<([^{};]*?)>(?=\s*[A-Za-z_])")
 _TEMPLATE_NAME = re.compile(r"\b\w+\s+(?:\.\.\.\s*)?([A-Za-z_]\w*)\s*(?=[,=]|\Z)")
 _PREFIX = re.compile(r"\s*(?:extern\s*\"C\"|layout\s*\([^()]*\)|else\b|case\b[^:;]*:|default\s*:|\w+\s*:(?!:))")
-"""Words that may stand before a declaration."""
+"""Words that may precede a declaration."""
 _LOOP = re.compile(r"\bfor\s*\(")
 _BEGINS = re.compile(
     r"\s*(?!(?:return|goto|delete|new|throw|using|if|while|switch|do|break|continue|sizeof|asm)\b)"
@@ -62,11 +62,11 @@ class CNames(BlockNames):
         return [d for d in self.definitions if d.section in self._members]
 
     def is_access(self, offset: int) -> bool:
-        """Return whether a point or an arrow stands before a word at an offset."""
+        """Return whether a dot or an arrow precedes the word at an offset."""
         return self._text[max(0, offset - 40) : offset].rstrip().endswith((".", "->"))
 
     def refusal(self, name: str, definition: Definition) -> str:
-        """Return why a name cannot be given: C does not take it, it means something already, or uses are not known."""
+        """Return the reason why a new name is refused: invalid in C, already in use, or not all uses are known."""
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) or name in _TYPES:
             return f"{name!r} is not a name: letters, digits and `_`, no digit first, no word of the language"
         if definition.section in self._members:
@@ -151,7 +151,7 @@ class CNames(BlockNames):
             self._define(found[1], m.start() + found.start(1), "value", 0)
 
     def _statement(self, m: re.Match[str], scope: int, kinds: dict[int, str], closed: str) -> int:
-        """Define the names that a statement declares; return the block of a body behind it, -1 for a new one."""
+        """Define the names that a statement declares; return the block of a body after it, -1 for a new one."""
         text, at = m["statement"], m.start()
         opens = self._text[m.end() : m.end() + 1] == "{"
         if "/" in text or '"' in text or "'" in text:
@@ -263,7 +263,7 @@ class CNames(BlockNames):
 
 
 def _skip(text: str, at: int) -> int:
-    """Return the offset behind the blanks and comments at an offset."""
+    """Return the offset after the blanks and comments at an offset."""
     m = re.compile(rf"(?s)(?:\s+|{_COMMENT})*").match(text, at)
     return m.end() if m is not None else at
 

@@ -14,7 +14,7 @@ from isakit.errors import HostError
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    """End at once: Python would wait for the thread that waits for what the editor says next."""
+    """End at once: Python would wait for the thread that waits for the editor's next message."""
     try:
         interrupted()
     except SystemExit as e:

@@ -1,4 +1,4 @@
-"""An assembly text as the language server sees it: what is wrong with it, and what stands at a place."""
+"""An assembly text as the language server sees it: its errors, and the element at a position."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _FIRST = re.compile(r"(\([^()]*\)|\S+)\s+")
 class Assembly(Text):
     """An assembly text, in the instruction set that it names, else in `isa_name`.
 
-    `earlier` is the text before a change: what is known of its lines is kept.
+    `earlier` is the text before a change: results for its unchanged lines are reused.
     """
 
     def __init__(self, text: str, path: str, isa_name: str = "tesla", earlier: Assembly | None = None) -> None:
@@ -53,7 +53,7 @@ class Assembly(Text):
 
     @cached_property
     def assembled(self) -> Program | AsmError:
-        """The program that the text stands for, or what is wrong with it.
+        """The assembled program of the text, or its errors.
 
         Takes some 100 ms per 1,000 lines the first time, a tenth of that after a change.
         """
@@ -76,7 +76,7 @@ class Assembly(Text):
         _prepare(self.isa.name, self.isa.variant)
 
     def hover(self, line: int, column: int) -> Hover | None:
-        """Return the bits of an instruction, or the use of a directive; None where neither stands."""
+        """Return the bits of an instruction, or the use of a directive; None if there is neither."""
         for s in self.names.statements.get(line, ()):
             if s.text and s.column <= column <= s.column + len(s.text):
                 shown = self._directive(s) if s.text.startswith(".") else self._instruction(s)
@@ -138,7 +138,7 @@ class Assembly(Text):
 
 
 def _begins_statement(before: str, of: Isa) -> bool:
-    """Return whether what follows a part of a line is the first word of a statement, behind prefixes and guards."""
+    """Return whether the word after a part of a line is the first one of a statement, after prefixes and guards."""
     text = _SEPARATOR.split(before)[-1].lstrip()
     while (m := _FIRST.match(text)) and (m[1] in of.records.prefixes or m[1].startswith("(")):
         text = text[m.end() :]

@@ -1,4 +1,4 @@
-"""Names in an assembly text: where each is defined, where it is used, and in which section it holds."""
+"""Names in an assembly text: where each is defined, where it is used, and the section that is its scope."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NAME = re.compile(r"[A-Za-z_.][\w.$]*", re.ASCII)
 """A name that the assembler takes."""
 _WORD = re.compile(r"(?<![\w.$%])" + _NAME.pattern, re.ASCII)
 _DEFINING = {".equ": "value", ".param": "parameter", ".kernel": "kernel"}
-"""Directives whose first argument is a new name, and what it names."""
+"""Directives whose first argument is a new name, and the kind of the name."""
 _SECTION = (".kernel", ".program")
 """Directives that begin a section with names of its own."""
 
@@ -23,7 +23,7 @@ class NameTable(Names):
     Attributes:
         source: the text as it was read; `earlier` is that of the text before a change.
         definitions: in the order of the text.
-        statements: of each line, counted from 1, those that stand in it.
+        statements: the statements of each line, counted from 1.
     """
 
     def __init__(self, text: str, earlier: Source | None = None) -> None:
@@ -43,7 +43,7 @@ class NameTable(Names):
                 self._by_name.setdefault(name, []).append(d)
 
     def at(self, line: int, column: int) -> tuple[Definition, SourceSpan] | None:
-        """Return the definition and the place of the name at a column, from 0; None where no name is."""
+        """Return the definition and the span of the name at a column, from 0; None if there is no name."""
         for place, name in self._words(line):
             if place.column <= column <= place.column + place.width:
                 d = self.definition(name, line)
@@ -76,7 +76,7 @@ class NameTable(Names):
         ]
 
     def refusal(self, name: str, definition: Definition) -> str:
-        """Return why a name cannot be given: the assembler does not take it, or it means something already."""
+        """Return the reason why a new name is refused: invalid in the assembler, or already in use."""
         if not _NAME.fullmatch(name) or name == ".":
             return f"{name!r} is not a name: letters, digits, `_`, `.` and `$`, no digit first"
         known = name in self._by_name and any(self.definition(name, p.line) for p in self.references(definition))

@@ -1,4 +1,4 @@
-"""Names in a PTX text: only declarations, labels and braces are looked at, and uses when somebody asks for them."""
+"""Names in a PTX text: only declarations, labels and braces are looked at, and uses on request."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from isakit.lsp.texts import Definition
 _NAME = re.compile(r"[%$_A-Za-z][\w$]*")
 """A name that can be declared."""
 _WORD = re.compile(r"(?<![\w$.%])(?:%[\w$]+|[$_A-Za-z][\w$]*(?![\w$]*\.[A-Za-z]))")
-"""A name where it is used: an opcode has a point behind its first word."""
+"""A name where it is used: an opcode has a dot after its first word."""
 _COMMENT = r"//[^\n]*|/\*.*?(?:\*/|\Z)"
 _LINKED = r"(?:\.(?:visible|weak|extern|common)\s+)*"
 _PARTS = re.compile(
@@ -27,7 +27,7 @@ _PARTS = re.compile(
 )
 _PIECES = re.compile(rf"{_COMMENT}|(?P<directive>\.\w+)|(?P<word>{_NAME.pattern})|(?P<number>\d\w*)|[^\s]", re.S)
 _STORAGE = {".reg": "register", ".sreg": "register", ".param": "parameter"}
-"""Directives that declare what is no variable."""
+"""Directives that declare something other than a variable."""
 _KINDS = {".entry": "kernel", ".func": "function"}
 
 
@@ -71,7 +71,7 @@ class PtxNames(BlockNames):
         return sorted(found, key=lambda p: (p.line, p.column))
 
     def refusal(self, name: str, definition: Definition) -> str:
-        """Return why a name cannot be given: PTX does not take it, or it means something already."""
+        """Return the reason why a new name is refused: invalid in PTX, or already in use."""
         d = definition
         if not _NAME.fullmatch(name) or name in ("%", "$", "_"):
             return f"{name!r} is not a name: letters, digits, `_` and `$`, no digit first, `%` only there"

@@ -46,7 +46,7 @@ _FIRST = re.compile(r"[.\w:]+")
 
 
 class _Kernel(NamedTuple):
-    """A kernel with lines of its own: `start` and `end` are offsets of the first line and behind the last character."""
+    """A kernel with lines of its own: `start` and `end` are its offsets in the text."""
 
     name: str
     start: int
@@ -74,7 +74,7 @@ class _Memory:
 
 
 class PtxText(Text):
-    """PTX. `earlier` is the text before a change: what is known of its kernels is kept."""
+    """PTX. `earlier` is the text before a change: results for its unchanged kernels are reused."""
 
     def __init__(self, text: str, path: str, earlier: PtxText | None = None) -> None:
         self._text, self._path = text[:LARGEST], path
@@ -204,7 +204,7 @@ class Apart(NamedTuple):
 
 
 def kernels_apart(text: str) -> Apart | None:
-    """Split a text at its kernels, to which nothing else in it may refer; None where that is not possible."""
+    """Split a text at its kernels, to which nothing else in it may refer; None if that is not possible."""
     parts = _parts(text)
     if parts is None:
         return None
@@ -218,7 +218,7 @@ def _between(text: str, kernels: list[_Kernel]) -> list[str]:
 
 
 def _instruction(opcode: str) -> str:
-    """Return how an instruction is spelled, or why there is none; empty for what is none."""
+    """Return the spelling of an instruction, or the reason why there is none; empty for other names."""
     base = opcode.split(".")[0]
     if base in REFUSED:
         return f"`{base}` is not supported: {REFUSED[base]}"
@@ -231,7 +231,7 @@ def _instruction(opcode: str) -> str:
 
 
 def _parts(text: str) -> _Parts | None:
-    """Return the parts of a text; None where they cannot be told apart."""
+    """Return the parts of a text; None if they cannot be separated."""
     kernels: list[_Kernel] = []
     kinds: dict[str, str] = {}
     declared = {"?"}  # which is what the compiler calls one whose name it has not come to

@@ -1,6 +1,6 @@
-"""Faults of the machines, as instruction sets declare them: what each means and which instructions can raise it.
+"""Faults of the machines, as instruction sets declare them: the meaning of each and the instructions that can raise it.
 
-The manual and `isakit doc` say so of every instruction. A test compares the kinds with those the machines raise.
+The manual and `isakit doc` list them for every instruction. A test compares the kinds with those the machines raise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Raised = Callable[[Form, int, Trace], bool]
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault: `kind` as in `MachineFault`, `doc` says when, `option` is the setting that decides, where there is one.
+    """A fault: `kind` as in `MachineFault`, `doc` the condition in words, `option` the setting that enables it, if any.
 
     `raised` by what an instruction computes and asks for; `framed` by what many share, such as a tail or the length.
     Neither: no single instruction raises it, see `doc`.
@@ -43,7 +43,7 @@ class Fault:
 
 
 def accesses(*spaces: str, size: int = 1, kinds: tuple[str, ...] = ("load", "store", "atomic")) -> Raised:
-    """Return a rule for accesses of memory spaces (without their numbers) with at least so many bytes."""
+    """Return a rule for accesses of memory spaces (without their numbers) of at least `size` bytes."""
 
     def raised(form: Form, word: int, trace: Trace) -> bool:
         return any(e.name.rstrip("0123456789") in spaces and int(e.get("size")) >= size for e in trace.of_kind(*kinds))
@@ -52,7 +52,7 @@ def accesses(*spaces: str, size: int = 1, kinds: tuple[str, ...] = ("load", "sto
 
 
 def asks(*requests: Request) -> Raised:
-    """Return a rule for instructions that ask the machine for one of these values or actions."""
+    """Return a rule for instructions that request one of these values or actions of the machine."""
     names = {r.name for r in requests}
 
     def raised(form: Form, word: int, trace: Trace) -> bool:
@@ -74,7 +74,7 @@ def has(part: str, value: object) -> Raised:
 
 
 def any_of(*some: Raised) -> Raised:
-    """Return a rule that holds where any of the given ones does."""
+    """Return a rule that holds if any of the given ones does."""
     return lambda form, word, trace: any(r(form, word, trace) for r in some)
 
 

@@ -1,4 +1,4 @@
-"""Named operations: one exact integer definition, which engines may replace by something proven equal.
+"""Named operations: one exact integer definition, which engines may replace by an implementation proven equal.
 
 `f32_add(a, b, rounding="rn")` builds one `call` node. An engine that knows a faster exact way (host floating point)
 uses it by name; every other engine expands the definition, which is written with the same `Value` algebra.
@@ -50,7 +50,7 @@ def expansion(op: Operation, statics: StaticKey, widths: tuple[int, ...]) -> tup
 
 
 def formal(i: int, width: int) -> Value:
-    """Return formal argument `i` of a definition; not uniform, since it stands for a lane value."""
+    """Return formal argument `i` of a definition; not uniform, since it represents a lane value."""
     v = param(f"a{i}", width)
     v.uniform = False
     return v

@@ -113,7 +113,7 @@ class StateRecord:
 
 
 def width_of(annotation: object) -> int | None:
-    """Return the bits of an annotated number, 1 for a bool; None for something else."""
+    """Return the bits of an annotated number, 1 for a bool; None for another type."""
     if annotation is bool:
         return 1
     if get_origin(annotation) is Annotated:
@@ -122,7 +122,7 @@ def width_of(annotation: object) -> int | None:
 
 
 def array_field_of(annotation: Any) -> tuple[Any, ArrayField] | None:
-    """Return (type of the elements, their number) of an annotated list; None for something else."""
+    """Return (type of the elements, their number) of an annotated list; None for another type."""
     if get_origin(annotation) is Annotated:
         inner, *extra = get_args(annotation)
         many = next((x for x in extra if isinstance(x, ArrayField)), None)

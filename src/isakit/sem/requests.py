@@ -1,4 +1,4 @@
-"""The requests of semantics functions to the machine: values that only it knows, and control actions.
+"""The requests of semantics functions to the machine: values that only the machine has, and control actions.
 
 An instruction set declares each of them once, as an object that semantics functions call. The machines list what they
 implement and what they refuse, and `covered` checks the lists when a machine is imported.
@@ -21,14 +21,14 @@ Handler = TypeVar("Handler")
 
 @dataclass(frozen=True)
 class Request:
-    """Something a machine is asked for.
+    """A value or an action that a semantics function requests of the machine.
 
     Attributes:
         name: unique in the instruction set.
-        operands: how many operands it takes: (least, most); `most` None for any number.
+        operands: the number of operands: (least, most); `most` None for any number.
         facts: names of the static facts that a request may carry.
-        per: what it belongs to.
-        doc: what is answered or done.
+        per: the unit it belongs to (see `Per`).
+        doc: a description of the value or action.
     """
 
     name: str
@@ -48,13 +48,13 @@ class Request:
 
 @dataclass(frozen=True)
 class MachineValue(Request):
-    """A value only the machine knows. `effect`: asking changes something, so that it must not be asked twice."""
+    """A value that only the machine has. `effect`: the request changes state, so it must not be made twice."""
 
     width: int = 32
     effect: bool = False
 
     def __call__(self, *args: Value, **facts: object) -> Value:
-        """Ask for it, inside of a semantics function."""
+        """Request the value, inside a semantics function; return it."""
         self.check(args, facts)
         return trace.machine(self.name, self.width, *args, **facts)
 
@@ -66,7 +66,7 @@ class ControlRequest(Request):
     target: bool = False
 
     def __call__(self, *args: Value, **facts: object) -> None:
-        """Ask for it, inside of a semantics function."""
+        """Request the action, inside a semantics function."""
         self.check(args, facts)
         trace.control(self.name, *args, **facts)
 

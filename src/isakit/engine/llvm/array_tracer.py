@@ -1,12 +1,12 @@
-"""Array code as LLVM code: functions written for NumPy arrays are called once with arrays that write down what is done.
+"""Array code as LLVM code: functions written for NumPy arrays are called once with arrays that record the operations.
 
 A `TracedArray` stands for one number per lane. NumPy's operators and functions know it (`__array_ufunc__`,
-`__array_function__`), so that the same text computes with arrays, or makes the code that computes the same lane by
+`__array_function__`), so that the same text computes with arrays, or generates code that computes the same lane by
 lane. It has what NumPy's arrays have: a dtype with NumPy's promotion, and IEEE arithmetic in the default environment.
 
-What cannot be seen in one lane is asked for by name: `rarely` (some lanes need the array code itself: the function then
-says that it cannot, and nothing it has computed counts), lanes of a quad, tables in memory. A Python condition on lanes
-raises TypeError: only what is known when code is made may be branched on.
+What one lane does not determine has functions of its own: `rarely` (some lanes need the array code itself: the function
+then reports failure, and its results are discarded), lanes of a quad, tables in memory. A Python condition on lanes
+raises TypeError: only values known at code generation may be branched on.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ Scalar = float | int | bool
 class TracedArray(NDArrayOperatorsMixin):
     """One number per lane of a function under construction: its name in the IR, and its dtype.
 
-    `narrow`: the f32 lanes it was widened from; `powers_of_two`: whether all lanes are known to be; `same`: the scalar
-    that all lanes are, where it is known; `small`: whether all lanes are known to be finite and below 2**31; `low`:
-    computes the lower 32 bits from those of what the lanes were computed from.
+    `narrow`: the f32 lanes it was widened from; `powers_of_two`: whether all lanes are known to be powers of two;
+    `same`: the scalar that all lanes equal, if known; `small`: whether all lanes are known to be finite and below
+    2**31; `low`: computes the lower 32 bits from those of what the lanes were computed from.
     """
 
     powers_of_two = False
@@ -119,9 +119,9 @@ Lanes = TracedArray | Array | np.generic | Scalar
 
 
 class Tracer:
-    """Writes the body of a function. Its variable `%cannot` (i16) has the lanes that were marked.
+    """Writes the body of a function. Its variable `%cannot` (i16) is the mask of the marked lanes.
 
-    `fraction`: filtered values are multiples of 2**-fraction from 0 to 1; None where nothing is known of them.
+    `fraction`: filtered values are multiples of 2**-fraction from 0 to 1; None if that is unknown.
     """
 
     def __init__(self, module: LlvmModule, fraction: int | None = None) -> None:
@@ -151,7 +151,7 @@ class Tracer:
         return TracedArray(self, value.text, dtype)
 
     def load(self, dtype: DTypeLike, p: Ref) -> TracedArray:
-        """Load lanes that lie at an address, one after the other."""
+        """Load lanes that are consecutive at an address."""
         return self.array(self.body.load(self.type(dtype), p, np.dtype(dtype).itemsize), dtype)
 
     def store(self, value: TracedArray, p: Ref) -> None:
@@ -166,7 +166,7 @@ class Tracer:
         return TracedArray(self, name, dtype)
 
     def forget(self) -> None:
-        """Drop the values computed so far, which the code written next (a block behind a branch) may not see."""
+        """Drop the values computed so far, which do not dominate the code written next (a block after a branch)."""
         self._done = {}
 
     def constant(self, number: Scalar, dtype: DTypeLike) -> TracedArray:
@@ -183,7 +183,7 @@ class Tracer:
         return narrow if dtype == F64 and len(narrow) == len(args) else None
 
     def of(self, x: Lanes, dtype: DTypeLike | None = None) -> TracedArray:
-        """Return whatever array code computes with, as lanes of a type."""
+        """Return an operand of array code as lanes of a type."""
         if isinstance(x, TracedArray):
             return x if dtype is None or x.dtype == dtype else self.cast(x, np.dtype(dtype))
         a = np.asarray(x)
@@ -205,13 +205,13 @@ class Tracer:
         return out
 
     def intrinsic(self, name: str, dtype: DTypeLike, *args: TracedArray) -> TracedArray:
-        """Call an LLVM intrinsic on lanes of one type."""
+        """Call an LLVM intrinsic on lanes of one type; return its result."""
         vector = self.type(dtype)
         f = self.module.declare(f"llvm.{name}.{vector.suffix}", f"{vector} @({', '.join([vector.text] * len(args))})")
         return self.value(f"call {vector} {f}({', '.join(f'{vector} {a.text}' for a in args)})", dtype)
 
     def op(self, name: str, a: TracedArray, b: TracedArray, dtype: DTypeLike | None = None) -> TracedArray:
-        """Write an instruction with two operands of one type."""
+        """Write an instruction with two operands of one type; return its result."""
         out = self.value(f"{name} {self.type(a.dtype)} {a.text}, {b.text}", dtype or a.dtype)
         if name in _LOWER_FROM_LOWER and a.dtype == I64 and (a.low or b.low):
             out.low = lambda: self.op(name, self.cast(a, I32), self.cast(b, I32))
@@ -285,7 +285,7 @@ class Tracer:
         return self.op("fdiv", *(self.of(a, wide) for a in args))
 
     def _remainder(self, args: Sequence[TracedArray], dtype: DType) -> TracedArray:
-        """Return the remainder of integers below 2**52, where the quotient in f64 rounds to no wrong integer."""
+        """Return the remainder of integers below 2**52, for which the rounded f64 quotient has the exact floor."""
         i, n = args
         return i - self._floor_divide(args, dtype) * n
 
@@ -350,7 +350,7 @@ class Tracer:
         return self._extreme("gt", args, dtype)
 
     def where(self, condition: Lanes, a: Lanes, b: Lanes) -> TracedArray:
-        """See `numpy.where`."""
+        """Return lanes of one value or the other by a condition, as `numpy.where` does."""
         (x, y), dtype = self._promoted((a, b))
         c = self.of(condition, bool)
         if x.text == y.text:
@@ -495,7 +495,7 @@ class Tracer:
         b.store(b.or_(now, b.bitcast(lanes.ref, I16)), cannot)
 
     def seldom(self, lanes: TracedArray, write: Callable[[], None]) -> None:
-        """Emit code to run where at least one lane needs it; its results cannot be used after it."""
+        """Emit code that runs if at least one lane needs it; its results cannot be used after it."""
         b = self.body
         with b.if_(b.ne(b.bitcast(lanes.ref, I16), 0), "seldom", weights=RARELY):
             before, self._done = self._done, dict(self._done)

@@ -1,4 +1,4 @@
-"""Background compilation, in a process of its own that can be ended at any moment.
+"""Background compilation, in a separate process that can be ended at any moment.
 
 A thread would keep the interpreter from ending for as long as LLVM takes (`exclusive` says why), which for big kernels
 is a minute.
@@ -34,7 +34,10 @@ class _Server:
         self.ending = False
 
     def request(self, job: bytes) -> bytes:
-        """Send a job and wait for the answer. Raises Ending, and OSError where there can be no such process."""
+        """Send a job, wait for the reply and return it.
+
+        Raises Ending, and OSError if no such process can be started.
+        """
         with self.lock:
             for _ in range(2):
                 try:
@@ -127,7 +130,7 @@ atexit.register(_at_end)
 
 
 def object_code_elsewhere(ir: str, target: Host, quick: bool = False) -> bytes:
-    """Return `object_code` without the cache, from another process; from this one where there can be no other.
+    """Return `object_code` without the cache, from another process, or from this one if none can be started.
 
     Raises Ending, and CompileError.
     """

@@ -1,4 +1,4 @@
-"""A typed builder of LLVM IR: values know their types, and what does not fit is an error where it is written.
+"""A typed builder of LLVM IR: values carry their types, and a mismatch is an error where the instruction is written.
 
 It writes text. llvmlite's own `ir.IRBuilder` makes an object for every value, use and name, from which the same text is
 made in a second pass: an instruction takes it eight times as long, and writing is a sixth of compiling as it is.
@@ -46,7 +46,7 @@ from isakit.engine.llvm.ir_types import (
 )  # fmt: skip
 
 RARELY, MOSTLY, OFTEN = ", !prof !0", ", !prof !2", ", !prof !3"
-"""Weights of the first way of a branch, see `ir_text.METADATA`."""
+"""Weights of the first target of a branch, see `ir_text.METADATA`."""
 _ENDS = ("  br ", "  ret ", "  switch ", "  unreachable")
 """The beginnings of the lines that end a block."""
 
@@ -73,7 +73,7 @@ class Builder:
         self._count = first
 
     def __call__(self, instruction: str) -> str:
-        """Emit an instruction that gives a value; returns its name."""
+        """Emit an instruction that has a result; return the result's name."""
         self._count += 1
         name = f"%t{self._count}"
         self.lines.append(f"  {name} = {instruction}")
@@ -94,7 +94,7 @@ class Builder:
         return Ref(name, type)
 
     def named(self, name: str, value: Ref) -> Ref:
-        """Give the value that was written last a name of its own."""
+        """Give the last written value a name of its own; return it."""
         start = f"  {value.text} = "
         if not self.lines or not self.lines[-1].startswith(start):
             raise IrTypeError(f"{value!r} is not the value that was written last")
@@ -151,7 +151,7 @@ class Builder:
         return self._two("xor", x, -1)
 
     def shl(self, x: Operand, y: Operand) -> Ref:
-        """Shift left, by fewer bits than there are."""
+        """Shift left, by less than the width; return the result."""
         return self._two("shl", x, y)
 
     def lshr(self, x: Operand, y: Operand) -> Ref:
@@ -213,7 +213,7 @@ class Builder:
         return self._value(f"fcmp uno {x.type.text} {x.text}, {x.text}", _flags_of(x.type))
 
     def select(self, condition: Ref, x: Ref, y: Operand) -> Ref:
-        """Choose x where the condition holds, else y; one condition for all lanes, or one for each."""
+        """Return x where the condition holds, else y; one condition for all lanes, or one for each."""
         c, type = condition.type, x.type
         if c is not I1 and (c.element is not I1 or c.lanes != type.lanes):
             raise IrTypeError(f"{condition!r} does not choose between lanes of {type}")
@@ -273,7 +273,7 @@ class Builder:
         self.lines.append(f"{text}, align {align}" if align else text)
 
     def offset(self, p: Ref, nbytes: Operand) -> Ref:
-        """Return the address so many bytes behind another; a vector of them from vectors of offsets or addresses."""
+        """Return an address plus an offset in bytes; a vector of them from vectors of offsets or addresses."""
         return self.element(I8, p, nbytes)
 
     def element(self, type: IrType, p: Ref, index: Operand) -> Ref:
@@ -299,11 +299,11 @@ class Builder:
         self.do(f"call void {f}(ptr {where}, i8 0, i64 {_text(nbytes, I64)}, i1 false)")
 
     def copy_bytes(self, to: Ref, p: Ref, nbytes: Ref) -> None:
-        """Copy bytes to where they do not overlap."""
+        """Copy bytes between areas that do not overlap (memcpy)."""
         self._copied("memcpy", to, p, nbytes)
 
     def move_bytes(self, to: Ref, p: Ref, nbytes: Ref) -> None:
-        """Copy bytes to where they may overlap."""
+        """Copy bytes between areas that may overlap (memmove)."""
         self._copied("memmove", to, p, nbytes)
 
     def _copied(self, name: str, to: Ref, p: Ref, nbytes: Ref) -> None:
@@ -316,7 +316,7 @@ class Builder:
         return self._value(f"extractelement {_vector(v).text} {v.text}, {_lane(lane)}", v.type.element)
 
     def insert(self, v: Ref, x: Ref, lane: Operand) -> Ref:
-        """Return a vector with something else in a lane."""
+        """Return a vector with one lane replaced."""
         element = _vector(v).element
         text = f"insertelement {v.type.text} {v.text}, {element.text} {_text(x, element)}, {_lane(lane)}"
         return self._value(text, v.type)
@@ -337,7 +337,7 @@ class Builder:
         return self._value(f"extractvalue {s.type.text} {s.text}, {k}", s.type.parts[k])
 
     def with_part(self, s: Ref, x: Operand, k: int) -> Ref:
-        """Return a structure with something else in a part."""
+        """Return a structure with one member replaced."""
         type = s.type.parts[k]
         return self._value(f"insertvalue {s.type.text} {s.text}, {type.text} {_text(x, type)}, {k}", s.type)
 
@@ -359,7 +359,7 @@ class Builder:
         return f"call {f.convention}{f.result.text} {f.name}({listed})"
 
     def intrinsic(self, name: str, x: Ref, *others: Operand) -> Ref:
-        """Call a function of LLVM on values of one type: `ctpop`, `umin`, `umax`."""
+        """Call an LLVM intrinsic on values of one type and return its result: `ctpop`, `umin`, `umax`."""
         return self.call(self._intrinsic(name, x.type, x.type, *[x.type] * (1 + len(others))), x, *others)
 
     def reduce(self, name: str, v: Ref) -> Ref:
@@ -367,7 +367,7 @@ class Builder:
         return self.call(self._intrinsic(f"vector.reduce.{name}", v.type, _vector(v).element, v.type), v)
 
     def trailing_zeros(self, x: Ref, *, never_zero: bool = False) -> Ref:
-        """Count zeros behind the lowest bit that is set; of 0 all bits, or anything if it is `never_zero`."""
+        """Return the number of zeros below the lowest set bit; for 0 the width, or any number if `never_zero`."""
         return self.call(self._intrinsic("cttz", x.type, x.type, x.type, I1), x, int(never_zero))
 
     def leading_zeros(self, x: Ref) -> Ref:
@@ -375,19 +375,19 @@ class Builder:
         return self.call(self._intrinsic("ctlz", x.type, x.type, x.type, I1), x, 0)
 
     def gather(self, type: IrType, places: Ref, mask: Ref, otherwise: Ref, align: int) -> Ref:
-        """Load from an address of each lane, where the mask says so."""
+        """Load from each lane's address in the lanes of the mask; return the vector."""
         f = self._intrinsic("masked.gather", type, type, places.type, I32, mask.type, type, more=places.type)
         return self.call(f, places, align, mask, otherwise)
 
     def scatter(self, value: Ref, places: Ref, mask: Ref, align: int) -> None:
-        """Put a value to an address of each lane, where the mask says so; the highest lane wins."""
+        """Store a value to each lane's address in the lanes of the mask; at equal addresses the highest lane wins."""
         f = self._intrinsic(
             "masked.scatter", value.type, VOID, value.type, places.type, I32, mask.type, more=places.type
         )
         self.perform(f, value, places, align, mask)
 
     def load_masked(self, type: IrType, p: Ref, mask: Ref, otherwise: Ref, align: int) -> Ref:
-        """Load a vector at an address, where the mask says so."""
+        """Load the lanes of the mask of the vector at an address; return it."""
         return self.call(
             self._intrinsic("masked.load", type, type, PTR, I32, mask.type, type, more=PTR), p, align, mask, otherwise
         )
@@ -413,7 +413,7 @@ class Builder:
         return not self.lines or not self.lines[-1].startswith(_ENDS)
 
     def label(self, name: str) -> None:
-        """Start a block; the one before it goes on there if it has no end."""
+        """Start a block; the one before it falls through to it unless it has a terminator."""
         if (self.lines or self.current) and self.is_open:
             self.jump(name)
         self.current = name
@@ -455,14 +455,14 @@ class Builder:
 
     @contextmanager
     def if_(self, condition: Ref, inside: str = "then", behind: str = "on", weights: str = "") -> Generator[None]:
-        """Execute what is written inside where the condition holds."""
+        """Emit the code of the `with` body so that it runs only if the condition holds."""
         then, on = self.fresh(inside), self.fresh(behind)
         self.branch(condition, then, on, weights)
         yield from self._inside(then, on)
 
     @contextmanager
     def unless(self, condition: Ref, inside: str = "then", behind: str = "on", weights: str = "") -> Generator[None]:
-        """Execute what is written inside where the condition does not hold."""
+        """Emit the code of the `with` body so that it runs only if the condition does not hold."""
         then, on = self.fresh(inside), self.fresh(behind)
         self.branch(condition, on, then, weights)
         yield from self._inside(then, on)
@@ -477,7 +477,10 @@ def define(
     name: str, result: IrType, parameters: Sequence[Ref], *bodies: Iterable[str], attributes: str = "nounwind",
     convention: str = "", noalias: Literal[True] | Collection[Ref] = (),
 ) -> str:  # fmt: skip
-    """Return the text of a function from the lines of its body. `noalias`: parameters that nothing else points to."""
+    """Return the text of a function from the lines of its body.
+
+    `noalias`: parameters whose memory no other pointer reaches.
+    """
     listed = ", ".join(
         f"{p.type} {'noalias ' if p.type is PTR and (noalias is True or p in noalias) else ''}{p.text}"
         for p in parameters

@@ -1,4 +1,4 @@
-"""The process behind `background`: compiles what standard input asks for until it is closed or idle for long."""
+"""The process behind `background`: compiles the jobs of standard input until that is closed or long idle."""
 
 from __future__ import annotations
 

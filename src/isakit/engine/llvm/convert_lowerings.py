@@ -1,8 +1,8 @@
 """Hardware lowerings of conversions, equal to `isakit.sem.fp.convert` and `convert64`. They need AVX-512.
 
-The instructions have a rounding mode of their own. Embedded code runs with denormals flushed, which is what `convert`
-asks of f32; `convert64` keeps denormals, so where an operand or a result is one, the definition does all lanes. What a
-processor gives for NaNs and for numbers out of range is put right where it differs.
+The instructions encode their own rounding mode. Embedded code runs with denormals flushed, as `convert` specifies for
+f32; `convert64` keeps denormals, so if an operand or a result is one, the definition computes all lanes. Results of the
+processor for NaNs and for numbers out of range are corrected where they differ.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from isakit.sem.fp.convert64 import f2f64, f2i64
 from isakit.sem.operation import Statics
 
 PRECISION_MASKED = 8
-"""In the immediate of a rounding to an integral value: no exception for what is lost."""
+"""In the immediate of a rounding to an integral value: no exception for an inexact result."""
 HALF_TINY = 0x5E << 23
 """Bits of 2**-33: smaller numbers give an f16 zero in every mode."""
 _MODES = {mode: number & 3 for mode, number in EMBEDDED_ROUNDING.items()}

@@ -12,7 +12,7 @@ KEEP_BOTH = 0x1F80
 
 
 def switched(module: LlvmModule, name: str, inner: IrFunction, environment: int, of: str) -> str:
-    """Return the text of a function that calls another one in an environment, and restores the one before.
+    """Return the text of a function that calls another one in a floating-point environment, then restores the old one.
 
     It is a function of its own, which LLVM must not inline: inside of one function LLVM moves operations of floating
     point across the switch. `of` is the name of the constant.

@@ -35,7 +35,7 @@ _held: list[threading.Lock] = []
 
 
 def _before_fork() -> None:
-    """Take the locks at a moment when no other thread is importing: what it imports might wait for them."""
+    """Take the locks at a moment when no other thread is importing: a module that it imports might wait for them."""
     for _ in range(TRIES):
         wait_for_imports()
         using_llvm.acquire()

@@ -29,7 +29,7 @@ PIECE = 16
 
 
 def _packed(low: ValueLowering, name: str, a: Ref, b: Ref, *given: tuple[str, object]) -> Ref:
-    """Return one packed instruction per 16 lanes, with what else it is `given`, as (type, value)."""
+    """Return the result of one packed instruction per 16 lanes; `given` are its further operands, as (type, value)."""
     types = ", ".join(["<16 x float>"] * 2 + [ty for ty, _ in given])
     f = low.module.declare(f"llvm.x86.avx512.{name}.ps.512", f"<16 x float> @({types})")
     others = ", ".join(f"{ty} {value}" for ty, value in given)
@@ -50,7 +50,7 @@ def canonical_nan(low: ValueLowering, r: Ref) -> Ref:
 
 
 FIX_NANS = 0x11111100
-"""For `vfixupimmps`, a digit for each kind of number: 0 for NaNs, which become what is there, 1 for what they are."""
+"""For `vfixupimmps`, one digit per kind of number: 0 (the destination operand) for NaNs, 1 (the source) for others."""
 
 
 def one_nan(low: ValueLowering, r: Ref) -> Ref:
@@ -154,7 +154,7 @@ def _is_none(low: ValueLowering, a: Ref) -> Ref:
 
 @dataclass(frozen=True)
 class _Test:
-    """Words of which some bits are looked at: whether all of these are 0."""
+    """A test of words: whether all their bits in a mask are 0."""
 
     words: Ref
     bits: int

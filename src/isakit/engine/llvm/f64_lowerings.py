@@ -62,8 +62,8 @@ def _with_nans(low: ValueLowering, name: str, args: Sequence[Ref], result: Ref) 
 def _careful(low: ValueLowering, name: str, rounding: str) -> IrFunction:
     """Return the function that repeats an operation in the default environment; operands and result in memory.
 
-    The environment is switched in a function of its own, and what it calls has an effect LLVM knows nothing of: else
-    LLVM would move the arithmetic across the switch.
+    The environment is switched in a separate function, whose callee has an effect unknown to LLVM: otherwise LLVM would
+    move the arithmetic across the switch.
     """
     vector, count = low.module.vector(64), len(NAN_PRIORITY[name])
 
@@ -141,7 +141,7 @@ def denormal(low: ValueLowering, x: Ref) -> Ref:
 def carefully(
     low: ValueLowering, operation: Operation, args: Sequence[Ref], statics: Statics, odd: Ref, usual: Ref
 ) -> Ref:
-    """Emit `usual`, but the definition for all lanes where a lane is odd."""
+    """Return the result of `usual`, or of the definition for all lanes if a lane is odd."""
     vectors = [low.splat(a) for a in args]
     f = low.definition(operation, tuple(statics.items()), tuple(a.width for a in args))
     return low.unlikely(low.any(odd), usual, lambda: low.body.call(f, *vectors))

@@ -7,7 +7,7 @@ from isakit.sem.routine import other_texts
 
 
 def fingerprint(instruction_set: str) -> str:
-    """Return a key that changes with everything that the compiled code of an instruction set depends on.
+    """Return a key of everything that the compiled code of an instruction set depends on.
 
     That is the content of every file, and the text of routines that tests have rewritten.
     """

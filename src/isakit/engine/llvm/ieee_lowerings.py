@@ -1,8 +1,8 @@
 """Native lowerings of plain IEEE arithmetic (`isakit.sem.fp.ieee`), proven equal to the integer definitions by tests.
 
-They want the default floating point environment: round to nearest, denormals kept. LLVM may replace `x * 1.0` by `x`
-and does not keep NaN payloads, so every result that can be a NaN is replaced by the one NaN there is. What a target has
-no instruction for is left to the integer definition: LLVM would call a library there.
+They require the default floating-point environment: round to nearest, denormals kept. LLVM may replace `x * 1.0` by `x`
+and does not keep NaN payloads, so every result that can be a NaN is replaced by the canonical NaN. Operations for which
+a target has no instruction are left to the integer definition: LLVM would call a library there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A module of LLVM IR: globals, functions, and what it says about branches."""
+"""A module of LLVM IR: globals, functions and branch weights."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LlvmModule:
         return f
 
     def variable(self, name: str, type: IrType, number: int = 0, *, constant: bool = False) -> Ref:
-        """Add a global; returns its address. A constant one is seen by no other module."""
+        """Add a global; return its address. A constant one is private to the module."""
         kind = "internal constant" if constant else "global"
         content = "zeroinitializer" if type.suffix == "" else type.literal(number)
         self._globals.append(f"@{name} = {kind} {type} {content}")
@@ -97,4 +97,4 @@ METADATA = "\n".join(
         "",
     ]
 )
-"""The end of a module with branch weights: the first way is hardly ever taken (`!0`), almost always, or often."""
+"""The end of a module with branch weights: the first target is hardly ever taken (`!0`), almost always, or often."""

@@ -12,11 +12,11 @@ class IrTypeError(TypeError):
 
 
 class IrType:
-    """A type of LLVM; there is one object of each.
+    """A type of LLVM; each type is one object.
 
-    Attributes: `text` as it is written; `width`, bits of a number or of the number in each lane; `lanes`, the length of
-    a vector, 0 for what is none; `element`, the type of what a vector has in each lane; `flags`, the type of what a
-    comparison gives; `suffix`, what it is called in names of intrinsics; `parts` of a structure.
+    Attributes: `text`, its spelling in IR; `width`, bits of a number or of the number in each lane; `lanes`, the length
+    of a vector, 0 for other types; `element`, the type of a vector's elements; `flags`, the type of a comparison's
+    result; `suffix`, its name within names of intrinsics; `parts`, the members of a structure.
     """
 
     __slots__ = ("element", "flags", "lanes", "parts", "suffix", "text", "width")
@@ -35,7 +35,7 @@ class IrType:
     __repr__ = __str__
 
     def __call__(self, number: int) -> Ref:
-        """Return a constant, in all lanes of a vector. Raises IrTypeError where the number does not fit."""
+        """Return a constant, in all lanes of a vector. Raises IrTypeError if the number does not fit."""
         return Ref(self.literal(number), self)
 
     def literal(self, number: int) -> str:
@@ -140,7 +140,7 @@ class Ref:
 
 
 Operand = Ref | int
-"""A value, or a constant that takes the type of what it is put together with."""
+"""A value, or a constant that takes the type of the other operand."""
 
 
 class IrFunction(NamedTuple):

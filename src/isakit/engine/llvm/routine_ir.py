@@ -1,8 +1,8 @@
-"""Routines as LLVM code: inside of the function that is being written, or as functions of their own.
+"""Routines as LLVM code: inlined into the function that is being written, or as separate functions.
 
-Where a record is in memory, and which of its fields the surrounding function holds in variables, is said by a
-`RecordStorage`. A routine of the surroundings (`External`), and any routine that the surrounding code has a special
-version of, is emitted by what `InlineSite.specials` has for it.
+A `RecordStorage` holds the address of a record in memory and those of its fields that the surrounding function keeps in
+variables. An external routine (`External`), and any routine of which the surrounding code has a special version, is
+emitted by its entry in `InlineSite.specials`.
 """
 
 from __future__ import annotations
@@ -91,14 +91,14 @@ class CallArguments:
 
 
 Special = Callable[["Lowering", CallArguments], "Ref | None"]
-"""Emits what a call does; it may end the block, and then nothing follows the call in the routine."""
+"""Emits the code of a call; it may end the block, and then nothing follows the call in the routine."""
 SpecialCalls = Mapping[Callee, Special]
-"""The calls that compiled code writes itself, by what the routine calls."""
+"""The calls that the compiler emits itself, by the called routine."""
 
 
 @dataclass
 class InlineSite:
-    """The code around a place where a routine is emitted."""
+    """The code around the point where a routine is inlined."""
 
     raising: Callable[[RaiseStatement | None], None]
     variable: Callable[[IrType], Ref]
@@ -107,14 +107,14 @@ class InlineSite:
 
 
 def unasked(*_: object) -> NoReturn:
-    """Refuse to be asked for what `function` has of its own."""
+    """Raise an error: `function` must not use this part of a site."""
     raise AssertionError("a function of its own asks nothing of its surroundings")
 
 
 class Lowering:
-    """Writes the statements of one routine at one place.
+    """Emits the statements of one routine at one site.
 
-    `numbers` are values of parameters and locals, `records` where records are, `lanes` vectors of numbers.
+    `numbers` are values of parameters and locals, `records` the storage of records, `lanes` vectors of numbers.
     """
 
     def __init__(self, body: Builder, code: RoutineCode, around: InlineSite) -> None:
@@ -147,7 +147,7 @@ class Lowering:
                 self._set(p.name, what)
 
     def run(self) -> Ref | None:
-        """Write the statements and return the result; the block stays open where what follows is reached."""
+        """Emit the statements and return the result; the block stays open if the code after them is reachable."""
         match self.code.statements:
             case [Return(value=value)] if value is not None:
                 return self.value(value)
@@ -306,7 +306,7 @@ class Lowering:
         return ValueLowering(self.body, self._leaf, {})
 
     def value(self, v: Value) -> Ref:
-        """Return a value as it is now."""
+        """Return the current value of an expression."""
         return self._values().value(v)
 
     def _leaf(self, n: Value) -> Ref:
@@ -348,7 +348,7 @@ def emit(
 
 
 def expression(low: ValueLowering, routine: AnyRoutine, given: Mapping[str, Ref], **statics: object) -> Ref:
-    """Emit a routine that only computes something, on numbers or on one number per lane."""
+    """Emit a pure routine, on numbers or on one number per lane; return its result."""
     statements = routine.code(**statics).statements
     result = statements[0]
     if len(statements) != 1 or not isinstance(result, Return) or result.value is None:
@@ -382,7 +382,7 @@ def function_named(name: str, code: RoutineCode) -> IrFunction:
 
 
 def call(body: Builder, around: InlineSite, code: RoutineCode, arguments: Sequence[Ref]) -> Ref | None:
-    """Call the function of a routine, and raise where it has raised."""
+    """Call the function of a routine and return its result; raise if it has raised."""
     b, width = body, code.routine.width
     f = function_named(around.symbol(code), code)
     if f.result is VOID:
@@ -403,7 +403,7 @@ def function(
 ) -> str:  # fmt: skip
     """Return the text of the function `name` of a routine. Of `around` only `symbol` and `specials` are used.
 
-    `refuse` ends a block where the routine raises; the function then returns a result and nothing else.
+    `refuse` ends a block where the routine raises; the function then returns only a result.
     """
     b, entry = Builder(module), Builder(module)
     width = code.routine.width

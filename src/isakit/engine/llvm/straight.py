@@ -38,7 +38,7 @@ class VectorBank:
 
 @dataclass(frozen=True, eq=False)
 class Write:
-    """A write of register `index` of a file where `when` is 1. Nothing happens past the end of the file."""
+    """A write of register `index` of a file where `when` is 1. A write past the end of the file is ignored."""
 
     file: str
     index: int
@@ -58,7 +58,10 @@ class StraightLineInstruction:
 
 
 def bound(value: Value, number_of: Callable[[Any], int], done: dict[int, Value]) -> Value:
-    """Put numbers in the place of a graph's parameters and fold; `done` is shared by the graphs of one instruction."""
+    """Return a graph with numbers substituted for its parameters, folded.
+
+    `done` is shared by the graphs of one instruction.
+    """
     for n in postorder(value, done):
         args = tuple(done[id(a)] for a in n.args)
         done[id(n)] = const(number_of(n.attr), n.width) if n.op == "param" else on(n, args)
@@ -66,7 +69,7 @@ def bound(value: Value, number_of: Callable[[Any], int], done: dict[int, Value])
 
 
 class StraightLineCode:
-    """Makes the function `run` for some pieces.
+    """Generates the function `run` for a sequence of pieces.
 
     `machine` lowers what only the machine knows; `executing(low, stands, predicate, inverted)` which lanes execute.
     """
@@ -119,7 +122,7 @@ class StraightLineCode:
             self._round(writes, active)
 
     def _flag(self, active: Ref) -> None:
-        """Remember whether some lane has executed the piece."""
+        """Record whether any lane has executed the piece."""
         b, name = self._body, f"%flag{self._flags}"
         self._entry.append(f"  {name} = alloca i{LANES}\n  store i{LANES} 0, ptr {name}")
         before = b(f"load i{LANES}, ptr {name}")

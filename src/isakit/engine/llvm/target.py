@@ -30,7 +30,7 @@ OLDEST_LLVM = 19
 """The first version that knows `splat` constants."""
 
 KEEPS_HALF = "intel_ocl_bicc"
-"""A calling convention of IR that keeps 16 of the 32 registers of AVX-512, where the usual one keeps none."""
+"""A calling convention of IR that preserves 16 of the 32 registers of AVX-512; the usual one preserves none."""
 
 
 class CodegenError(IsakitError):
@@ -66,11 +66,11 @@ class Host:
 NEWEST_LLVM = 22
 """The last version that is known to have the option below; LLVM ends the process at an option it does not know."""
 REGION_BUDGET = 1000
-"""Blocks that LLVM's register allocator looks at to find where a live range is best split (its own limit is 10,000).
+"""Blocks that LLVM's register allocator examines to find the best split of a live range (its own limit is 10,000).
 
-The time it needs for that grows with the square of the kernel: of a kernel of 1,000 instructions it was two thirds of
-the compilation. Kernels below some 100 instructions come out the same; with half as much matmul is a tenth slower.
-"""
+The time it needs for that grows with the square of the kernel: of a kernel of 1,000 instructions it was two thirds
+of the compilation. Kernels below some 100 instructions come out the same; with half as much matmul is a tenth
+slower."""
 
 
 @cache
@@ -128,9 +128,9 @@ def _name_of(text: str, target: Host, level: int = 2, quick: bool = False) -> st
 
 
 def known_object_code(key: str, write: Callable[[], str], target: Host) -> bytes:
-    """Compile the IR text that `write` returns, or fetch its object file without writing the text.
+    """Return the object code of the IR text that `write` returns, from the cache if it is there, without the text.
 
-    `key` stands for all that the text depends on. A text that is the same for several keys is compiled once.
+    `key` covers everything that the text depends on. A text that is the same for several keys is compiled once.
     """
     kept = hashlib.sha256(f"{target.key}\0{key}".encode()).hexdigest()
     name = read_object("texts", kept)

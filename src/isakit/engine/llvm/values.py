@@ -47,9 +47,9 @@ def _constant(number: int, width: int) -> Ref:
 class ValueLowering:
     """Lowers values into one function body.
 
-    `leaf(node)` gives reads, loads, params and what the machine provides; `bit_leaf(node, bit)` may give one bit of
-    such a node without the rest. `habit` is an i1 variable in memory, false where a run of instructions
-    begins: whether one of them met operands that need the longer of two ways (see `f32_lowerings`).
+    `leaf(node)` lowers reads, loads, params and nodes of the machine; `bit_leaf(node, bit)` may give one bit of such a
+    node without the rest. `habit` is an i1 variable in memory, false where a run of instructions begins: whether one of
+    them had operands that need the longer of two paths (see `f32_lowerings`).
     """
 
     habit: Ref | None = None
@@ -100,7 +100,7 @@ class ValueLowering:
         return self.body.compare(relation, a, b)
 
     def select(self, c: Ref, a: Ref, b: Ref) -> Ref:
-        """Choose a where c holds, else b."""
+        """Return a where c holds, else b."""
         a, b = (self.splat(a), self.splat(b)) if c.type.lanes else self.same_kind(a, b)
         return self.body.select(c, a, b)
 
@@ -123,7 +123,7 @@ class ValueLowering:
         return b.ne(b.bitcast(self.splat(flags), integer(self.module.lanes)), 0)
 
     def unlikely(self, condition: Ref, usual: Ref, make: Callable[[], Ref]) -> Ref:
-        """Emit `usual`, but what `make` emits where the `i1` is true, which is rarely the case."""
+        """Return the result of `usual`, or of the code that `make` emits if the `i1` is true, which is rare."""
         body = self.body
         here, rare, done = body.fresh("usual"), body.fresh("rare"), body.fresh("either")
         body.label(here)
@@ -154,7 +154,7 @@ class ValueLowering:
         return self._bit_leaf(n.args[0], n.attr) if n.op == "extract" and n.width == 1 else None
 
     def fork(self) -> ValueLowering:
-        """Return a lowering for one branch: it inherits what is lowered so far, and keeps its own results to itself."""
+        """Return a lowering for one branch: it inherits the values lowered so far; its own results stay local to it."""
         other = ValueLowering(self.body, self._leaf, self.natives, self._bit_leaf)
         other._done = dict(self._done)
         other.habit = self.habit
@@ -269,7 +269,7 @@ class ValueLowering:
         return self.body.call(self.definition(op, statics, widths), *[self.splat(a) for a in args])
 
     def _relation(self, n: Value) -> Ref | None:
-        """Find `0 < (comparison & bits)`, where a native lowering knows the whole test (`holds` and its name)."""
+        """Return the test `0 < (comparison & bits)` if a native lowering (`holds NAME`) exists for all of it."""
         zero, both = n.args
         if zero.op != "const" or zero.attr or both.op != "and" or both.args[0].op != "call":
             return None

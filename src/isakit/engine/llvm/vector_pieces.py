@@ -1,4 +1,4 @@
-"""Lanes as vectors of floating point numbers, cut into pieces of one register each and put together again."""
+"""Lanes as vectors of floating point numbers, split into pieces of one register each and joined again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def compared(low: ValueLowering, relation: str, element: str, x: str, y: str) ->
 
 
 def pieces(low: ValueLowering, vector: str, element: str, length: int) -> list[str]:
-    """Split a vector of one `element` per lane into vectors of `length` elements."""
+    """Split a vector of one `element` per lane into vectors of `length` elements; return their names."""
     n = low.module.lanes
     ty = f"<{n} x {element}>"
     return [low.body(f"shufflevector {ty} {vector}, {ty} poison, {_indices(k, length)}") for k in range(0, n, length)]

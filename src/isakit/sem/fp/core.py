@@ -174,14 +174,17 @@ def overflowed(sign: Value, f: FloatFormat, rounding: Rounding) -> Value:
 
 
 def normalise(exponent: Value, m: Value) -> tuple[Value, Value]:
-    """Leading one moved to the top bit; zero keeps magnitude 0 and gets exponent 0."""
+    """Return (exponent, magnitude) with the leading one moved to the top bit.
+
+    Zero keeps magnitude 0 and gets exponent 0.
+    """
     n = m.clz
     shifted = m << n
     return select(shifted.sign, exponent - n.resize(32), 0), shifted
 
 
 def denormalise(exponent: Value, m: Value, when: Value | None = None) -> tuple[Value, Value]:
-    """Exponents below 1 raised to 1, the magnitude shifted right to match (where `when` is 1)."""
+    """Return (exponent, magnitude): exponents below 1 raised to 1, the magnitude shifted right (where `when` is 1)."""
     low = exponent.slt(1) if when is None else exponent.slt(1) & when
     return select(low, 1, exponent), shift_right_sticky(m, select(low, 1 - exponent, 0))
 
@@ -196,7 +199,7 @@ def pack(
     overflow: Rounding | None = None,
     zero_sign: Value | None = None,
 ) -> Value:
-    """Round a normalised (or denormalised) magnitude and put the number together.
+    """Round a normalised (or denormalised) magnitude and return the assembled number.
 
     `overflow` is the mode that decides between infinity and the largest number, where it differs from `rounding`;
     `zero_sign` the sign of a flushed result, where it differs from `sign`.
@@ -232,7 +235,7 @@ def round_pack(
 
 
 def align_add(sa: Value, ea: Value, ma: Value, sb: Value, eb: Value, mb: Value) -> tuple[Value, Value, Value]:
-    """Exact-enough sum of two magnitudes of equal width whose top bit is clear (room for the carry).
+    """Return the sum of two magnitudes of equal width with a clear top bit (room for the carry), exact enough to round.
 
     The operand with the smaller exponent is shifted right with a sticky bit; three zero bits at the low end of both
     keep that exact enough. Returns sign, exponent, magnitude; the sign means nothing for an exactly zero sum.

@@ -150,7 +150,7 @@ def f32_compare(a: Value, b: Value, *, flushing: bool = True) -> Value:
 
 
 def compare_magnitudes(x: Value, y: Value, sign_x: Value, sign_y: Value, infinity: int) -> Value:
-    """The comparison of two sign-magnitude numbers; above `infinity` lie the NaNs."""
+    """The comparison of two sign-magnitude numbers; numbers above `infinity` are NaNs."""
     unordered = x.ugt(infinity) | y.ugt(infinity)
     equal = select(sign_x ^ sign_y, (x | y).is_zero, x == y)
     less = select(sign_x, ~sign_y | y.ult(x), ~sign_y & x.ult(y))

@@ -15,7 +15,7 @@ NAN = 0xFFF8000000000000
 
 
 def f64_modified(v: Value, *, absolute_if: Value | bool = False, negate_if: Value | bool = False) -> Value:
-    """Operand modifiers, absolute value first; a NaN stays as it is."""
+    """Operand modifiers, absolute value first; a NaN stays unchanged."""
     result = select(absolute_if, absolute(v), v)
     result = select(negate_if, negated(result), result)
     return v if result is v else select(is_nan(v, F64), v, result)

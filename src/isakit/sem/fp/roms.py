@@ -1,9 +1,9 @@
 """The coefficient ROMs of the special-function unit, derived from the functions they approximate ([tesla] 6, recipe).
 
 Every interval of the argument has a row (A, B, C): f is about A + B*x + C*x*x, x being the argument bits below the
-table index. The rows are minimax parabolas whose coefficients were rounded one after the other, each later one making
-up for the rounding of the earlier ones. `python -m isakit.sem.fp.roms` writes the numbers to `_rom_data.py`, which is
-what the simulator reads; a test derives them again.
+table index. The rows are minimax parabolas whose coefficients were rounded one after the other, each later one
+compensating the rounding of the earlier ones. `python -m isakit.sem.fp.roms` writes the numbers to `_rom_data.py`,
+which is what the simulator reads; a test derives them again.
 """
 
 from __future__ import annotations
