@@ -27,7 +27,6 @@ from isakit.runtime.buffer import Buffer
 from isakit.runtime.kernel import LoadedKernel
 from isakit.runtime.launch_device import LaunchDevice
 from isakit.runtime.module import LoadedModule, described
-from isakit.runtime.printing import BUFFER
 
 if TYPE_CHECKING:
     from isakit.texture import Sampler, Texture
@@ -187,7 +186,11 @@ class Device(LaunchDevice):
         banks = {bank: bytearray(info.constant_bytes(bank)) for bank in info.constants}
         banks.update(self._tables(info, variables))
         shared_units = {s.name: s.unit for s in info.samplers if s.unit is not None}
-        printing = next((b for n, b in variables.items() if BUFFER in n), None)
+        printing: Buffer | None = None
+        if variables:
+            from isakit.runtime.printing import BUFFER
+
+            printing = next((b for n, b in variables.items() if BUFFER in n), None)
         kernels: dict[str, LoadedKernel] = {}
         for name, k in info.kernels.items():
             kernel = replace(k, **changes) if changes else k

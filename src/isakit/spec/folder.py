@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
+import os
+from collections.abc import Iterator
 
 
 def import_folder(package: str, init: str) -> None:
     """Import all modules of a package in alphabetical order, those of its subpackages too; `init` is its `__file__`."""
-    folder = Path(init).parent
-    for path in sorted(folder.rglob("*.py")):
-        parts = path.relative_to(folder).with_suffix("").parts
-        if not any(p.startswith("__") for p in parts):
-            importlib.import_module(".".join((package, *parts)))
+    for name in sorted(_modules(package, os.path.dirname(init))):
+        importlib.import_module(name)
+
+
+def _modules(package: str, folder: str) -> Iterator[str]:
+    """Yield the full names of the modules of a folder and of the folders in it."""
+    for entry in os.scandir(folder):
+        name, ending = os.path.splitext(entry.name)
+        if name.startswith("__"):
+            continue
+        if entry.is_dir():
+            yield from _modules(f"{package}.{name}", entry.path)
+        elif ending == ".py":
+            yield f"{package}.{name}"

@@ -26,7 +26,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cache, partial
+from functools import partial
 from itertools import product
 from string import ascii_lowercase
 from typing import Any
@@ -45,7 +45,7 @@ _FAR = re.compile(r"(?<=[\w}])\s{2,}(?=[01.-])")
 _CELLS = re.compile(r"\s{2,}")
 _COLUMN = re.compile(r"<([^<>]+)>")
 _STRANGE = re.compile(r"[^01a-z.-]")
-_each = cache(re.compile)
+_RUN = re.compile(r"([A-Za-z])\1*")
 _FIXED, _ONES, _IGNORED = ({ord(c): "01"[c in wanted] for c in f"01.-{ascii_lowercase}"} for wanted in ("01", "1", "-"))
 """Translations of a pattern to a binary number: 1 where it has one of some characters."""
 
@@ -97,26 +97,20 @@ class Encoding:
         units = [characters[i : i + unit_bits] for i in range(0, len(characters), unit_bits)]
         # From the highest bit of the last word down: the order in which the bits of a column are written.
         text = "".join(reversed(units))
-        columns = {c: self._runs(text, c) for c in set(filter(str.isupper, text))}
+        columns = {c: runs for c, runs in _runs_of_letters(text).items() if c.isupper()}
         for c in columns:
             if text.count(c) < len(row[c]):
                 raise DefinitionError(f"more bits in a row than the pattern has for it: {row}")
             cells = iter(row[c])
-            text = _each(c).sub(lambda _, cells=cells: next(cells, "?"), text)
+            text = "".join([next(cells, "?") if k == c else k for k in text])
         strange = _STRANGE.search(text)
         if strange:
             raise DefinitionError(f"a pattern cannot have {strange[0]!r}")
         self.fixed = Bits(int(text.translate(_FIXED), 2), int(text.translate(_ONES), 2))
         self.ignored = int(text.translate(_IGNORED), 2)
-        letters = {c: self._runs(text, c) for c in dict.fromkeys(filter(str.islower, text))}
+        letters = {c: runs for c, runs in _runs_of_letters(text).items() if c.islower()}
         self._letters = {c: self._named(found) for c, found in (letters | columns).items()}
         self.used = set(columns)
-
-    @staticmethod
-    def _runs(text: str, letter: str) -> list[tuple[int, int]]:
-        """Return (lowest bit, number of bits) of the runs of a letter, lowest first."""
-        found = _each(f"{letter}+").finditer(text)
-        return [(len(text) - run.end(), len(run[0])) for run in found][::-1]
 
     def _named(self, slices: Sequence[tuple[int, int]]) -> Field:
         """Return the field of some bits, lowest first, under the shape's name for it."""
@@ -374,6 +368,14 @@ def cases(alternatives: Mapping[str, Part | Maker | str]) -> Maker:
         return choice(*out)
 
     return make
+
+
+def _runs_of_letters(text: str) -> dict[str, list[tuple[int, int]]]:
+    """Return (lowest bit, number of bits) of the runs of each letter of a pattern, lowest first."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for run in reversed([*_RUN.finditer(text)]):
+        found.setdefault(run[1], []).append((len(text) - run.end(), len(run[0])))
+    return found
 
 
 def _halves(line: str) -> list[str]:
