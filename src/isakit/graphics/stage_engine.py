@@ -37,9 +37,9 @@ PATIENCE = 0.02
 LONG = 1 << 12
 """Instructions of a warp on the reference machine from which on compiling is faster."""
 SLICE = 1 << 16
+"""Instructions of warps after which the reference machine looks whether it has been cancelled."""
 ARRAYS = 4
 """Instructions that compiled code executes in the time of one on the reference machine, at least."""
-"""Instructions of warps after which the reference machine looks whether it has been cancelled."""
 
 
 class StageEngine:
