@@ -144,9 +144,9 @@ def _doubled(part: Part | None, word: int) -> bool:
 
 # --- inputs of fragment programs -------------------------------------------------------------------------------------
 SOURCES = (*(f"texcoord{k}" for k in range(10)), "color0", "color1", "fog", "position", "spritecoord")
+"""Sources of interpolation, by number."""
 SPRITE = SOURCES.index("spritecoord")
 """The place inside a point: a bit of its own says so, beside any number of a source; here that of texcoord0."""
-"""Sources of interpolation, by number."""
 COORDINATES = ("kind0", "xy", "xyw", "xyz")
 """Coordinates of a texel that is fetched before the program; xyw and xyz divide by the last component, or are
 the direction of a cube map."""
