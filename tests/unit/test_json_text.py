@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -34,7 +36,8 @@ def test_an_array_file_that_claims_too_much_is_refused(tmp_path) -> None:
 
 
 def test_draws_of_impossible_sizes_are_refused() -> None:
-    from isakit.graphics import pipeline
+    from isakit.graphics.pipeline import Pipeline
 
+    not_used: Any = None
     with pytest.raises(LaunchError, match="vertices are allowed"):
-        pipeline._check_size(3, 1 << 31)
+        Pipeline(4, 4).draw("triangles", not_used, not_used, count=3, instances=1 << 31)
