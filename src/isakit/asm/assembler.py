@@ -270,7 +270,7 @@ class _Resolver:
             self.source.error(statement.place(token), miss.message, *notes)
 
     def _no_label(self, parsed: Parsed) -> Miss | None:
-        """Return the error for a `#name` that is not a label; None if it is one."""
+        """Return the error for the first `#name`, as none of them is a label here; None if there is none."""
         for k, token in enumerate(parsed.tokens):
             m = _REFERENCE.fullmatch(token.text)
             if m is not None:

@@ -45,8 +45,8 @@ def lines(
     """Yield the lines of `listing` lazily.
 
     `notes` returns a comment after the words of an instruction; `before` lines before it. These follow the comments of
-    a program's annotations, whose labels replace generated ones. Without `header` they state neither instruction set
-    nor program type, for texts that do so themselves. With `collapse` long runs of equal words are one line. `code`
+    a program's annotations, whose labels replace generated ones. Without `header` no line states instruction set
+    or program type, for texts that do so themselves. With `collapse` long runs of equal words are one line. `code`
     replaces `instruction_lines`; it may yield several lines as one text.
     """
     isa = program.decoder.isa

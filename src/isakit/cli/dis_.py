@@ -331,7 +331,7 @@ class _ListingOptions:
 
     @property
     def notes(self) -> Callable[[Instruction], str] | None:
-        """Return the function for the text after the words of an instruction, if any."""
+        """The function that returns the text after the words of an instruction, if any."""
         live, names = self._live, self._names
         if live is None:
             return None if names is None else lambda i: ", ".join(names.of(i.address))

@@ -35,9 +35,8 @@ class InstructionFacts:
         ends: an operand ends the program.
         links: an operand makes it a call.
         stores: a result goes to memory or to a special register.
-        repeated: executed several times, with increments set by earlier instructions. Any register of their files may
-            be
-            accessed, as with an index register.
+        repeated: executed several times, with operands that advance by increments that earlier instructions have set.
+            Any register of their files may be accessed, as with an index register.
     """
 
     __slots__ = ("defs", "ends", "guarded", "jumps", "kills", "links", "repeated", "stores", "uses")
@@ -80,7 +79,7 @@ def guards(form: Form, name: str, operand: Operand, word: int) -> bool:
 
 
 class FormFacts:
-    """Returns the effects of the words of one form."""
+    """The effects of the words of one form."""
 
     def __init__(self, isa: InstructionSet, form: Form) -> None:
         shown = {item[1:-1] for item in form.syntax if item[0] == "{"} - {"name"}

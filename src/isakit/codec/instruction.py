@@ -284,7 +284,7 @@ class Instruction:
 
     @property
     def targets(self) -> tuple[int, ...]:
-        """Byte addresses of all branch targets: two if there is a second branch beside an instruction."""
+        """Byte addresses of all branch targets: two if one branch is beside another."""
         if not self.facts.jumps:
             return ()
         scale = self.decoder.view.variant.unit_bytes if self.decoder.isa.word_addressed else 1

@@ -136,7 +136,7 @@ def _words(coder: Decoder) -> WordTable:
 
 
 def words_of(coder: Decoder) -> WordTable:
-    """Return the table of words so far; it is cleared periodically, so that memory stays bounded."""
+    """Return the table of words so far; a table that has become too large is replaced by an empty one."""
     found = _words(coder)
     if len(found.words) > _MOST_WORDS:
         _words.cache_clear()

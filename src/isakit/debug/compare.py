@@ -175,9 +175,10 @@ def side_by_side(
 ) -> FirstDifference | None:
     """Run two executions side by side and return their first difference, None if there is none.
 
-    `steps` yield the number of the next instruction and the lanes that execute it, before it is executed; `states` are
-    functions that return the current registers. Programs of the same length are compared instruction by instruction and
-    register by register; others by the sequence of values they compute, whatever the registers are called.
+    `steps` yield the number of the next instruction and an array that identifies who executes it, or None, before it is
+    executed; `states` are functions that return the current registers. Programs of the same length are compared
+    instruction by instruction and register by register; others by the sequence of values they compute, whatever the
+    registers are called.
     """
     if len(programs[0]) != len(programs[1]):
         return _by_values(name, programs, steps, states)

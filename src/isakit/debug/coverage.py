@@ -50,7 +50,7 @@ class Item:
 
 @dataclass(frozen=True)
 class WordCondition:
-    """The condition on a word to contain an item: all bits of `need`, and none of `avoid`."""
+    """The condition on a word to contain an item: `need` holds, and none of `avoid` does."""
 
     need: Bits
     avoid: tuple[Bits, ...] = ()
@@ -150,7 +150,7 @@ def _form_items(form: Form, original: Form, record: str, i: int) -> dict[Item, W
 
 
 def word_for(view: View, form: Form, item: Item, random: Random, wanted: Collection[Item] = ()) -> int | None:
-    """Find a legal word of the form that has the item, and as many of the `wanted` ones as possible.
+    """Find a legal word of the form that has the item, and those of the `wanted` ones that happen to fit.
 
     Operand fields get random values. Returns None if no word was found.
     """

@@ -227,7 +227,7 @@ def _of_doubles(operator: str, x: Value, y: Value) -> TypedValue:
 
 # --- evaluation -------------------------------------------------------------------------------------------------------
 class _OfThread:
-    """Constants of a thread."""
+    """The names of an expression as constants: their values in one thread."""
 
     def __init__(self, facts: ThreadFacts) -> None:
         self.facts = facts

@@ -132,7 +132,7 @@ def parse(
     parts: Container[str] = (),
     inner: Callable[[str], tuple[int, ...]] = lambda name: (),
 ) -> Node:
-    """Parse an expression. `spaces` tells whether a name is that of a memory, `parts` returns the parts of a variable.
+    """Parse an expression. `spaces` tells whether a name is that of a memory, `parts` has the names of variables.
 
     `inner` returns the lengths of an array's axes except the first.
 

@@ -80,7 +80,7 @@ def place_of(listening: socket.socket) -> str:
 
 @contextmanager
 def closing(listening: socket.socket) -> Generator[None]:
-    """Close a listening socket at the end, and remove its file."""
+    """Close a listening socket at the end, and remove its file, if it has one."""
     name = listening.getsockname()
     try:
         with listening:

@@ -70,7 +70,7 @@ class ProgramSession(Session):
         self.begin(*self._nothing, "")
 
     def forget(self) -> None:
-        """Remove all breakpoints."""
+        """Remove all breakpoints, and the records of tracepoints."""
         self.breakpoints.clear()
         self.records.clear()
         self._homes.clear()
@@ -110,7 +110,7 @@ class ProgramSession(Session):
         return self.cont() if self.between else self.stop
 
     def to_launch(self) -> Stop:
-        """Wait for the next launch, unless one is stopped."""
+        """Wait for the next launch, unless the session is in one."""
         if self.between:
             self.stop = self._to_next_launch()
         return self.stop
@@ -123,7 +123,7 @@ class ProgramSession(Session):
         return stop
 
     def _next_launch(self, fault: Exception | None) -> Stop:
-        """Return the outcome of its launch to the program, and run the next one."""
+        """Report the outcome of its launch to the program, and run the next one up to a stop."""
         self._running.complete(fault)
         if not self._running.next(self.asked):
             return self._none_came()
@@ -330,7 +330,7 @@ class RunningProgram:
             self._turn.notify_all()
 
     def complete(self, fault: Exception | None) -> None:
-        """Report the outcome of a launch, and return the session until the next one."""
+        """Report the outcome of a launch, and give the session back until the next one."""
         with self._turn:
             if self._in_launch:
                 self._outcome.append(fault)

@@ -63,7 +63,7 @@ class Session(SessionView):
 
     Args:
         machine: a Tesla `Machine` that has not begun, a vµc `Core`, or a USSE `Machine` whose program was started.
-        program: its code, for listings; (default: the content of the machine's code memory).
+        program: its code, for listings (default: the content of the machine's code memory).
         labels: addresses by name, besides `entry`.
         memory: limit of the checkpoints of the past, in bytes.
         compiled: run on compiled code between stops, where the machine can.
@@ -415,7 +415,7 @@ class Session(SessionView):
         self.records.append(TracepointHit(b.number, self.position, thread, values))
 
     def _forward(self, extra: list[Point], limit: int | None) -> Stop | None:
-        """Run to a stop; return None at the limit or the end. The current instruction is executed without stopping."""
+        """Run to a stop; return None at the limit or the end. Breakpoints at the current instruction do not count."""
         if self.finished:
             raise LaunchError("the program has ended")
         stop = self._one()

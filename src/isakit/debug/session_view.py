@@ -12,7 +12,7 @@ from isakit.machine.target import Target
 
 
 class SessionView:
-    """A program and its position, read-only; `Session`, which moves it, documents the attributes."""
+    """A program and its position, which it does not move; `Session`, which does, documents the attributes."""
 
     stop: Stop
 

@@ -309,7 +309,7 @@ class Commands:
         return Reply(source_views.disassembly(self.session, first or 0, count))
 
     def _list(self, rest: str) -> Reply:
-        """Show the source if there is a line table, else instructions."""
+        """Show the source if it is known and can be read, else instructions."""
         session = self.session
         if session.program.lines is None:
             return Reply(panes.listing(session, addresses(session, rest)[0] if rest else None))

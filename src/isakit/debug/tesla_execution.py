@@ -152,7 +152,7 @@ class TeslaExecution(Execution):
     def find(self, **where: Any) -> int:
         """Return the thread of `block` (a number, or x and y), `warp`, `lane`, or `thread`.
 
-        The others are as in the focus.
+        Those not given are as in the thread that executes next; warp and lane are 0 in another block or warp.
         """
         unknown = set(where) - {"block", "warp", "lane", "thread"}
         if unknown:

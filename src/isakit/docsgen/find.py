@@ -97,7 +97,7 @@ def _inside(r: Record) -> Iterator[str]:
 
 
 def known_names(isas: Sequence[InstructionSet]) -> list[str]:
-    """Return the names of all pages."""
+    """Return the names of everything that has a page."""
     names = [n for isa in isas for r in isa.records for n in (r.name, *r.mnemonics)]
     names += [s.name for isa in isas for s in isa.special_registers]
     return list(dict.fromkeys([*names, *DIRECTIVES, *GXP_DIRECTIVES]))

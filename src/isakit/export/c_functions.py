@@ -247,6 +247,6 @@ def holds_text(b: Bits) -> str:
 
 
 def test_text(when: Bits, unless: tuple[Bits, ...]) -> str:
-    """Return the expression in `w` that tests that all bits of `when`, and not all of `unless`, are set."""
+    """Return the expression in `w` that is true if `when` holds and none of `unless` does."""
     tests = ([holds_text(when)] if when.mask else []) + [f"!({holds_text(u)})" for u in unless]
     return " && ".join(tests) or "1"

@@ -36,7 +36,11 @@ def module_of(program: Program, name: str = "main") -> Module:
 
 
 def completed(module: Module) -> Module:
-    """Return a module in which what its kernels leave out is derived from their code and parameters."""
+    """Return a module in which what its kernels leave out is derived from their code and parameters.
+
+    Registers are one more than the highest that the code writes, barriers one more than the highest that it names;
+    shared memory has launch header and parameters.
+    """
     described = "elfclass" in module.extra  # of a file that says where there is a parameter area
     return replace(module, kernels={name: _completed(k, described) for name, k in module.kernels.items()})
 

@@ -72,7 +72,7 @@ class _LastAccesses:
         return self._thread[place] - 1
 
     def set(self, a: Accesses, chosen: Array, pc: int, span: _Span) -> None:
-        """Record which reads of an access are the last ones."""
+        """Record the chosen reads of an access."""
         self.note(Accesses(*(column[chosen] for column in a)), pc, False, span)
 
     def note(self, a: Accesses, pc: int, atomic: bool, span: _Span) -> None:
@@ -125,7 +125,7 @@ class Shadow:
         self._unwritten[start // self.grain - self._first : -(-(start + size) // self.grain) - self._first] = False
 
     def mark_places(self, place: Array) -> None:
-        """Mark bytes as written without recording who wrote them."""
+        """Mark cells as written without recording who wrote them."""
         self._unwritten[place] = False
 
     def unwritten(self, place: Array) -> Array:

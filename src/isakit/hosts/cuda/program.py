@@ -158,7 +158,7 @@ _RENAMED = {"libglut.so.3": "libglut.so.3.12"}
 
 
 def _aliases(program: ProgramFile, given: Mapping[str, str]) -> str:
-    """Return a folder with old names of libraries that the program needs and the system has; "" if none are needed."""
+    """Return a folder with old names of libraries that the program needs and the system has; "" if there are none."""
     folder = private_folder() / "aliases"
     found = ""
     for old in program.needed:

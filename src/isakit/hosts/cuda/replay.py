@@ -160,7 +160,7 @@ class Capture:
 
     @contextmanager
     def reading(self, number: int) -> Generator[None]:
-        """Convert errors of reading a launch file's content to CaptureError."""
+        """Convert errors that a launch file's content causes to CaptureError."""
         try:
             yield
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as e:

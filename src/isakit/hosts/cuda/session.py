@@ -349,7 +349,7 @@ class Session(ProcessDevice):
             raise self.lost
 
     def _check(self, kernel: LoadedKernel, launch: LaunchRequest) -> None:
-        """Check the limits of the card, each with its error; the option `limits` lifts the last four."""
+        """Check the limits of the card, each with its error; the last four only with the option `limits`."""
         chip, (x, y, z) = self.device.limits_of, launch.block
         threads, registers = x * y * z, kernel.code.registers
         if min(*launch.grid, *launch.block) < 1:

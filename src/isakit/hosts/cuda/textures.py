@@ -61,7 +61,7 @@ def check_state(state: TextureState, declared_float: bool) -> None:
 
 
 def sampler_of(state: TextureState) -> Sampler:
-    """Return the sampler of a reference. Unnormalized coordinates are always clamped, regardless of address modes."""
+    """Return the sampler of a reference. For unnormalized coordinates, all address modes but border mean clamp."""
     modes = state.modes if state.normalized else tuple(m if m == _BORDER else _CLAMP for m in state.modes)
     kind = "linear" if state.filter else "nearest"
     return Sampler(wrap=cast("tuple[Wrap, Wrap, Wrap]", tuple(_WRAPS[m] for m in modes)), mag=kind, min=kind)

@@ -98,7 +98,10 @@ class Channel:
         self.report.line(f"fifo    subchannel {subchannel}: {engine.table.name if engine else 'nothing'}")
 
     def push(self, segments: Sequence[tuple[int, int]]) -> bool:
-        """Execute segments (address, bytes) of a push; return whether all went well."""
+        """Execute segments (address, bytes) of a push; return whether all went well.
+
+        Raises GpuFault for a segment outside of memory.
+        """
         self.failed = False
         self.memory.touch_mapped()
         for address, count in segments:

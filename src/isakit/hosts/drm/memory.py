@@ -229,7 +229,7 @@ class VideoMemory:
     def defer(self, address: int, count: int, store: Callable[[], None]) -> bool:
         """Defer a store of bytes at an address until they are read; return False if it was executed at once.
 
-        That happens if the program has mapped them, and if another deferred store overlaps, which goes first.
+        That happens if the program has mapped them, or if another deferred store overlaps, which goes first.
         """
         o = self.object_at(address)
         overlapping = any(a < address + count and address < b for a, b in self._deferred.values())

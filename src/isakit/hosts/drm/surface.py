@@ -52,7 +52,7 @@ class Surface:
 
     @cached_property
     def span(self) -> int:
-        """Distance from the first to the last byte of the whole image, in bytes."""
+        """Number of bytes in memory from the first to the last one of the whole image, both included."""
         return self.pitch * (self.rows - 1) + self.row_bytes if self.pitch else self.slice_bytes
 
     def view(self) -> Array:

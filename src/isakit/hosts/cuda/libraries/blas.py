@@ -97,7 +97,7 @@ class Operands:
         return self.uplo == 1
 
     def triangle(self, stored: Array) -> Array:
-        """Return a triangular matrix with zeros in place of the elements that are not stored."""
+        """Return a triangular matrix with zeros outside of the triangle, and ones on a unit diagonal."""
         out = np.triu(stored) if self.upper else np.tril(stored)
         if self.unit:
             np.fill_diagonal(out, 1)
@@ -203,7 +203,7 @@ def _dotc(o: Operands) -> Scalar:
 
 
 def _one(o: Operands) -> Array:
-    """Return the vector of a routine with a single one; empty if `n` or `incx` is not positive."""
+    """Return the vector of a routine that has only one; empty if `n` or `incx` is not positive."""
     return o.vector("x", o.n) if o.n > 0 and o.incx > 0 else np.empty(0, o.dtype)
 
 

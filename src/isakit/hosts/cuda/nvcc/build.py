@@ -95,7 +95,10 @@ def version_text() -> str:
 
 
 def build(options: Options, tell: Tell) -> None:
-    """Execute a command line; `tell` is called with warnings, reports and, with -v, the commands."""
+    """Execute a command line; `tell` is called with warnings, reports and, with -v, the commands.
+
+    Raises OptionError, CompileError, BuildError, HostError, NoCompilerError.
+    """
     action = options.action
     sources = [_source(path, options) for path in options.files]
     if not sources:
@@ -352,7 +355,7 @@ class _Build:
         self.run_one(_for_clang(command), source)
 
     def host_text(self, source: Source, output: Path) -> None:
-        """Write C++ from which a host compiler makes the object, as nvcc did: here it contains its assembly."""
+        """Write C++ from which a host compiler makes the object, as nvcc did: here it is the assembly of the object."""
         if source.language != "cu":
             self.preprocess(source, output)
             return
@@ -489,7 +492,7 @@ _OLD_STANDARD = re.compile(r"-std=((c|gnu)\+\+(98|03)|(c|gnu)(89|90|99|9x|11))")
 
 
 def _for_clang(command: Sequence[str]) -> list[str]:
-    """Return options without those only GCC knows, of OpenMP all but its library, and too old standards."""
+    """Return the command without options that only GCC knows, with GCC's OpenMP, and our standard for older ones."""
     out = [w for w in command if not w.startswith(_UNKNOWN_TO_CLANG) and w != "-ansi"]
     out = ["-fopenmp=libgomp" if w == "-fopenmp" else w for w in out]
     out = [f"-std={STANDARD}" if _OLD_STANDARD.fullmatch(w) else w for w in out]

@@ -185,7 +185,7 @@ class Options:
 
     @property
     def action(self) -> str:
-        """Return the last step of the build: `compile`, `cubin`, ..., by default `link`."""
+        """The last step of the build: `compile`, `cubin`, ..., by default `link`."""
         found = [a for a in _ACTIONS if a in self.given]
         if len(found) > 1:
             raise OptionError(f"`{_short(found[0])}` and `{_short(found[1])}` ask for different files")
@@ -204,7 +204,7 @@ class Options:
 
     @property
     def reports(self) -> bool:
-        """Return whether `-Xptxas -v` requests the resources of each kernel."""
+        """True if `-Xptxas -v` requests the resources of each kernel."""
         return bool({"-v", "--verbose"} & set(self.all("ptxas-options")))
 
     def _assembler(self, *names: str) -> str:

@@ -121,7 +121,7 @@ class ComputeEngine(Engine):
 
     # --- launches -----------------------------------------------------------------------------------------------------
     def _first(self, name: str) -> int:
-        """Return an address register of the compute engine, or the 3D engine's before the driver's set-up arrives."""
+        """Return the address in a register of the compute engine, of the 3D engine before the driver has set it."""
         return self.address(name) or self.graphics.address(name)
 
     def _banks(self) -> dict[int, bytes]:

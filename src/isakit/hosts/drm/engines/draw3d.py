@@ -295,7 +295,7 @@ class Drawing:
     def _with_ids(
         self, shader: VertexShader, attributes: Sequence[int], place: int, adds_start: bool, batch: Batch
     ) -> VertexShader:
-        """Return the vertex program with vertex ids as an additional attribute at `place`; see `DrawSetting`."""
+        """Return the vertex program with the vertex ids of a draw as an additional input at `place`."""
         inputs: list[Input] = [*(shader.inputs or ())]
         shader = copy(shader)
         if batch.ids and batch.words:  # ids change within the draw: they are an attribute, behind the instance

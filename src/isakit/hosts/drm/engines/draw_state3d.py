@@ -211,7 +211,7 @@ class State3D(Engine):
 
     @derived("VIEWPORT_*", "DEPTH_RANGE_*", "GP_VIEWPORT_ID_ENABLE", "GP_ENABLE")
     def viewports(self) -> tuple[Viewport, ...]:
-        """Return the viewports in use."""
+        """The viewports in use."""
         of = self.number
         return tuple(
             Viewport(
@@ -238,7 +238,7 @@ class State3D(Engine):
 
     @derived("SCISSOR_*", "SCREEN_SCISSOR_*", "GP_VIEWPORT_ID_ENABLE", "GP_ENABLE")
     def scissors(self) -> tuple[Rectangle, ...]:
-        """Return the scissor of each viewport, clipped to the screen scissor. The driver leaves all of them enabled."""
+        """The scissor of each viewport, clipped to the screen scissor. The driver leaves all of them enabled."""
         out: list[Rectangle] = []
         for i in range(self.used_viewports):
             x0, x1, y0, y1 = self.scissor(i)
@@ -247,7 +247,7 @@ class State3D(Engine):
 
     @derived("CLIP_RECT*")
     def clip_rectangles(self) -> tuple[bool, tuple[Rectangle, ...]] | None:
-        """(whether the inside or the outside is drawn, rectangles)."""
+        """(whether pixels inside are drawn, or those outside, rectangles), None if they are disabled."""
         if not self.on("CLIP_RECTS_EN"):
             return None
         mode = self.get("CLIP_RECTS_MODE")
@@ -354,7 +354,7 @@ class State3D(Engine):
         "FP_REG_ALLOC_TEMP", "FP_START_ID", "FP_ADDRESS_*", "ISA_FLAGS", "LOCAL_SIZE_LOG",
     )  # fmt: skip
     def program_places(self) -> dict[str, ProgramPlace]:
-        """Return the location of the program of each kind."""
+        """The location of the program of each kind."""
         flags = ("mul_zero_wins",) if self.get("ISA_FLAGS").MUL_ZERO_WINS else ()
         local = max(LEAST_LOCAL, 8 << self.get("LOCAL_SIZE_LOG"))
         return {
@@ -370,14 +370,14 @@ class State3D(Engine):
 
     @derived("VP_ATTR_EN")
     def vertex_inputs(self) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
-        """Return the enabled attributes, and for each word of a[] the position of its attribute and component."""
+        """The enabled attributes, and for each word of a[] the position of its attribute and component."""
         used = tuple(i for i in range(ATTRIBUTES) if self.packed("VP_ATTR_EN", i, 4))
         components = ((k, c, self.packed("VP_ATTR_EN", 4 * i + c, 1)) for k, i in enumerate(used) for c in range(4))
         return used, tuple((k, c) for k, c, enabled in components if enabled)
 
     @derived("FP_CONTROL", "FP_RESULT_COUNT", "FP_MULTISAMPLE", "BLEND_*", "IBLEND_*")
     def fragment_results(self) -> FragmentResults:
-        """Return the registers that hold the results of fragment programs."""
+        """The registers that hold the results of fragment programs."""
         results, count = self.get("FP_CONTROL"), self.get("FP_RESULT_COUNT")
         b = self.blends[0]
         dual = b is not None and "src1" in f"{b.src} {b.dst} {b.src_alpha} {b.dst_alpha}"
@@ -393,7 +393,7 @@ class State3D(Engine):
 
     @derived("RT_*")
     def color_images(self) -> tuple[ColorImage | None, ...]:
-        """Return the colour targets, None for unbound ones. Raises NotModelled."""
+        """The colour targets, None for unbound ones. Raises NotModelled."""
         control = self.get("RT_CONTROL")
         return tuple(color_image(self, getattr(control, f"MAP{k}")) for k in range(min(8, control.COUNT)))
 
@@ -515,7 +515,7 @@ class DrawState3D(State3D):
 
     @derived(*_DRAWS_READ)
     def draw_words(self) -> tuple[int, ...]:
-        """Return the words that determine a draw besides its data: those of all derived views, and some more."""
+        """The words that determine a draw besides its data: those of all derived views, and some more."""
         return _words_of(self.state)
 
     @derived("VERTEX_ARRAY_ATTRIB")

@@ -69,7 +69,7 @@ class Engine2D(Engine):
 
     @derived("DST_*")
     def target(self) -> CopySide:
-        """Return the image that is written to."""
+        """The image that is written to."""
         return self._image("DST")
 
     # --- images out of the command stream -----------------------------------------------------------------------------

@@ -110,7 +110,7 @@ def _not_empty(width: int, height: int) -> None:
 
 
 class OpenImage:
-    """A layer of a target that is being drawn to: `raw` has its rows, of which `load` fetches the drawn parts.
+    """A layer of a target that is being drawn to: `raw` has its rows, of which `load` fetches those to draw to.
 
     Rectangles are (x0, y0, x1, y1) in pixels of `nbytes` bytes, the last ones exclusive.
     """
@@ -188,7 +188,7 @@ class OpenImage:
         self._write_back()
 
     def _write_back(self) -> None:
-        """Write the loaded parts back to the card's memory."""
+        """Write the rectangle that has been drawn to back to the card's memory."""
         self._deferred = False
         if self._drawn is not None:
             self._encode(self._drawn)
@@ -201,7 +201,7 @@ class OpenImage:
             self._mark = self.surface.memory.now
 
     def _parts(self, box: Bounds) -> tuple[Array, Array]:
-        """Return the bytes of a rectangle, here and in the card's memory, in whole blocks if it has any."""
+        """Return the bytes of a rectangle, here and in the card's memory, extended to whole blocks if there are any."""
         s, (x0, y0, x1, y1) = self.surface, box
         first, last = x0 * self.nbytes, x1 * self.nbytes
         if s.pitch:

@@ -68,7 +68,7 @@ class ConstantBuffers:
         return out
 
     def views(self, program: int) -> dict[int, Array] | None:
-        """Return c[] bank -> view of its bytes; None if any is not aligned for compiled code."""
+        """Return c[] bank -> view of its bytes; None if any is empty, or not aligned for compiled code."""
         out: dict[int, Array] = {}
         for (kind, bank), number in self.bound.items():
             if kind == program and number in self.defined:

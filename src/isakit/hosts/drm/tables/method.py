@@ -43,7 +43,7 @@ class BitRange:
 
     @property
     def reader(self) -> Callable[[int], int]:
-        """Return a function that does the same as `of`, faster."""
+        """A function that does the same as `of`, faster."""
         low, mask = self.low, self.mask >> self.low
         return lambda word: word >> low & mask
 
@@ -93,7 +93,7 @@ class Method:
     def word(self) -> Callable[[int], Word] | None:
         """The function that makes a `Word` from a written word, with an attribute for each field.
 
-        None if there are no fields.
+        None if there are no fields and every bit counts.
         """
         if self.fields:
             return type(self.name, (Word,), {"__slots__": (), **{f.name: property(f.reader) for f in self.fields}})
