@@ -16,7 +16,7 @@ _INT = re.compile(r"\((unsigned )?int\)(-?\d+)")
 
 @lru_cache(maxsize=4096)
 def demangled(name: str) -> str:
-    """Return the demangled C++ name of a symbol, or the symbol itself if it is not mangled.
+    """Return the demangled C++ name of a symbol, or the symbol itself if it cannot be demangled.
 
     Raises IsakitError if the library is missing.
     """

@@ -16,7 +16,10 @@ def _tree(flow: ControlFlow, function: FlowFunction) -> Dominators[int]:
 
 
 def dominators(flow: ControlFlow, function: FlowFunction) -> dict[int, int]:
-    """Return for each block its immediate dominator: the last other block on every path to it from the entry."""
+    """Return for each block its immediate dominator: the last other block on every path to it from the entry.
+
+    The entry's is the entry itself.
+    """
     return _tree(flow, function).idom
 
 

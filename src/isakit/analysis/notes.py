@@ -41,7 +41,7 @@ def phases(program: Program) -> list[Phase]:
 
 
 def repeats(i: Instruction) -> int:
-    """Return the repeat count that an instruction encodes (USSE), else 1."""
+    """Return how often an instruction is executed by its own repeat field (USSE), else 1."""
     for o in i.operands:
         if o.name == "rpt" and isinstance(getattr(o, "value", None), int):
             return int(getattr(o, "value", 1))

@@ -24,7 +24,7 @@ class InstructionShape:
 
     Attributes:
         frame: everything but registers, numbers and code addresses, hashable; equal frames have the same number of
-            registers and numbers.
+            each.
         registers: all registers in the text, in its order.
         numbers: immediates and offsets of memory operands, as (space or "", number).
         address: the code address, or None.

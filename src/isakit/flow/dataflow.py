@@ -58,7 +58,7 @@ def gen_kill(gen: Sequence[int], kill: Sequence[int]) -> Transfer[int]:
 
 # --- liveness: what may still be read ---------------------------------------------------------------------------------
 class LiveSets(NamedTuple):
-    """The sets of values that may still be read on entry to and on exit from each node, by number."""
+    """The sets of variables that may still be read on entry to and on exit from each node, by number."""
 
     entering: list[int]
     leaving: list[int]

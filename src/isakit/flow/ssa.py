@@ -17,7 +17,10 @@ V = TypeVar("V")
 
 
 def dominance_frontiers(dom: Dominators[N]) -> list[list[int]]:
-    """Return for each node, by number, the nodes that it does not dominate strictly but leads to from below it."""
+    """Return the dominance frontier of each node, by number.
+
+    These are the nodes that it does not strictly dominate, although it dominates one of their predecessors.
+    """
     graph, number = dom.graph, dom.graph.number
     above = [-1, *(number[dom.idom[n]] for n in dom.order[1:])]
     out: list[list[int]] = [[] for _ in dom.order]

@@ -81,7 +81,7 @@ class ArrayFragments:
             self._merge_sample(m, k, s, covered[:, k])
 
     def _for_samples(self, m: Multisampling, covered: Array, centre: Fragments, stats: DrawStats) -> None:
-        """Run the program for every sample of a pixel that the primitive covers; `centre`: inputs there."""
+        """Run the program for every sample of a pixel that the primitive covers; `centre`: inputs at pixel centres."""
         for k, (dx, dy) in enumerate(m.positions):
             if not m.mask >> k & 1 or not covered[:, k].any():
                 continue

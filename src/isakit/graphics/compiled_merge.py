@@ -66,7 +66,7 @@ class MergeKey:
 
     @property
     def reads_depth(self) -> bool:
-        """Return whether the interpolated depth is read."""
+        """True if the interpolated depth is read."""
         return self.depth is not None and self.depth_register is None
 
 

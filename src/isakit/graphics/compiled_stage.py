@@ -235,7 +235,7 @@ class RepeatedStage(StageLaunch):
 
     @property
     def textures_change(self) -> bool:
-        """Return whether the content of textures may differ although they are the same objects."""
+        """True if the content of textures may differ although they are the same objects."""
         return bool(self.kernel.known.samples) and self._textures.changes
 
     def records(self) -> Array:
@@ -324,7 +324,10 @@ def first_headers(warps: int, entry: int) -> Array:
 
 
 def start_warps(states: WarpStates, stage: Stage, visible: Array) -> None:
-    """Start warps with the lanes that run and are not helpers, u32 [warps]; the others keep their headers."""
+    """Set the lanes that run, and those that are not helpers (`visible`, u32 [warps]).
+
+    Everything else stays as in the headers.
+    """
     states.column(state_layout.VISIBLE)[:] = visible
     if stage.active is not None or stage.lanes % 32:
         masks = stage.masks()

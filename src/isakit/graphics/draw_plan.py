@@ -446,7 +446,7 @@ class _Prepared:
     def _corners(self, p: Pipeline, made: Vertices, rows: Array | None) -> Corners:
         """Return the corners that the planes of the draw are made from.
 
-        `rows`: the triangles that others were cut from.
+        `rows`: the triangle that each piece was cut from, None if none was cut.
         """
         v = Vertices(self._words, made.primitives, made.provoking, numbers=made.numbers)
         if rows is not None:  # as the pipeline has them

@@ -207,8 +207,7 @@ class GraphicsChoices(Settings):
         fill: inclusive horizontal edge of a triangle: the one with the `lower` row number or the `upper`.
         blend: precision of blending.
         live_helpers: the effect of texture instructions marked `live` in lanes that are not visible: `keep` their
-            registers,
-            or `fetch` as everywhere.
+            registers, or `fetch` as everywhere.
         excess: vertices a geometry program emits beyond its limit: `drop` them, or `fault`.
         vstride: what $vstride reads.
         quads: the diagonal along which quads are cut: between their `second` and fourth vertex, or from the `first` to

@@ -164,7 +164,7 @@ class ColorMerge:
 
     @property
     def reads(self) -> bool:
-        """Return whether the content of the target is read."""
+        """True if the content of the target is read."""
         return self.blend is not None or self.logic is not None or not all(self.mask)
 
     def merged(

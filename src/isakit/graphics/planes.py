@@ -232,7 +232,7 @@ class Corners:
 
     @cached_property
     def shape(self) -> PrimitiveFacts:
-        """Return the properties that the code of interpolation depends on."""
+        """The properties that the code of interpolation depends on."""
         return PrimitiveFacts(self.planes is None, self.points is not None, self.upper, self.whole is not None,
                      bool(self.front.all()))  # fmt: skip
 
@@ -276,7 +276,7 @@ class Fragments:
         self.samples: Fragments | None = None
 
     def with_samples(self, samples: Fragments) -> Fragments:
-        """Return the same lanes, reading centroid inputs at the samples they run for."""
+        """Read centroid inputs from `samples`: the same lanes at the samples they run for. Return the object itself."""
         self.samples = samples
         return self
 
@@ -331,7 +331,10 @@ class Fragments:
 
 
 class Interpolation:
-    """The rule for inputs of lanes. Works on arrays, and compiled code is traced from it."""
+    """The rule for inputs of lanes. Works on arrays, and compiled code is traced from it.
+
+    `x`, `y`: f64, where the inputs are evaluated; `of(column)`: a number of each lane's primitive (`Corners.column`).
+    """
 
     def __init__(self, shape: PrimitiveFacts, x: Array, y: Array, of: Callable[[Column], Array], shown: float) -> None:
         self.shape, self.x, self.y, self.of, self.shown = shape, x, y, of, shown - 0.5

@@ -168,7 +168,7 @@ class FragmentShader(PipelineShader):
 
     @property
     def two_sided(self) -> bool:
-        """Return whether back faces have inputs of their own."""
+        """True if back faces have inputs of their own."""
         varyings = (i.otherwise if isinstance(i, PointInput) else i for i in self.inputs)
         return any(isinstance(i, VaryingInput) and i.back is not None for i in varyings)
 

@@ -28,7 +28,7 @@ def smooth_lines(
 
     `look_at` is called with the number of tested pixels. The coverage of a pixel is the part between the long sides
     times the part between the ends: the area, except for pixels with a corner. In a stippled line, the bit at the
-    position of its centre along the line applies.
+    position of the pixel's centre along the line applies.
     """
     a, delta = ends[:, 0], ends[:, 1] - ends[:, 0]
     length = np.hypot(delta[:, 0], delta[:, 1])

@@ -36,7 +36,7 @@ class StageProgram:
         kind: the program type; it decides what a[], p[], o[] and v[] mean to the decoder.
         words: 32-bit units from byte `address` on; the program begins with the first one.
         chip: variant name or alias.
-        registers: registers per lane; (default: up to the highest one that is written).
+        registers: registers per lane (default: up to the highest one that is written).
         local_bytes: bytes of l[] per lane.
         choices: choices on open questions about control and memory.
         flags: multiprocessor flags that are set.
@@ -69,7 +69,7 @@ class StageProgram:
 
     @cached_property
     def reads_sample(self) -> bool:
-        """Return whether the program reads the number of its sample."""
+        """True if the program reads the number of its sample."""
         instructions = self.code.decoder.decode(self.code.units, self.code.address)
         return any("$sampleid" in i.operands for i in instructions)
 

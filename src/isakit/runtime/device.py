@@ -166,11 +166,9 @@ class Device(LaunchDevice):
             local: bytes of local memory per thread, likewise.
             barriers: barriers per block, likewise.
             params: the parameters, if the source does not state them: names or sizes of types ("f32", "ptr", 8), pairs
-                of
-                (name, type), or `Param` objects. Types are laid out with natural alignment.
+                of (name, type), or `Param` objects. Types are laid out with natural alignment.
             pointer_bytes: size of an array argument in bytes, if not stated: 4, or 8 for kernels compiled for 64-bit
-                hosts
-                (default: the one that fits the shared memory the kernel declares).
+                hosts (default: the one that fits the shared memory the kernel declares).
 
         Returns:
             The kernels by name; a raw program has one, `main`.

@@ -21,7 +21,7 @@ class PythonKernel:
     """A Python function that runs on a simulated chip: `stats = saxpy[grid, block](n, 2.0, x, y)`.
 
     Nothing is compiled before the first use. `ptx` and `module()` return the results of compiling it;
-    `device.load(saxpy.module())` loads it like a file. The default device is a gt200.
+    `device.load(saxpy.module())` loads it like a file. The default device is a gt200 of its own.
 
     Attributes: `function`, `name`, `device` (where it runs).
     """

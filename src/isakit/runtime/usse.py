@@ -90,8 +90,7 @@ def run(
         varyings: fragment inputs: `texcoord0` .. `texcoord9`, `color0`, `color1`, `fog`, `position`; arrays
             [pixels, components] or images [height, width, components]. Neighbours for derivatives are those of the
             image; in a plain list four pixels in a row are a quad. `back_facing` (bool, for all or for each) is the
-            value
-            of g16.
+            value of g16.
         uniforms: by name: scalars, vectors, or arrays [array size, components]; missing ones are 0.
         textures: by the sampler's name: a `Texture` or `Volume`, or an array of texels; for an array of samplers a list
             of them.
@@ -101,8 +100,7 @@ def run(
         rules: choices on arithmetic where the hardware's behaviour is not known.
         max_instructions: limit for a program that does not end.
         engine: `reference`, `llvm` (compiled code for straight-line parts of the program), or `auto`: compiled code
-            once
-            enough invocations have run for it to pay.
+            once enough invocations have run for it to pay.
         output: format of the output register of a fragment shader (`declared`, `uchar4`, `half4` ...): the result
             `packed` holds its words, u32 [pixels, words].
 

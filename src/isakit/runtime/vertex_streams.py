@@ -28,7 +28,7 @@ class VertexStream:
         format: one of `ATTRIBUTE_FORMATS`.
         components: numbers per vertex, 1 to 4.
         offset: bytes from the beginning of a vertex to the attribute.
-        stride: bytes from one vertex to the next; (default: the attribute's own size).
+        stride: bytes from one vertex to the next (default: the attribute's own size).
         count: vertices (default: all in the data).
 
     Raises LaunchError for inconsistent arguments.

@@ -46,10 +46,9 @@ class Core(Machine):
         variant: `vp2`, `vp3` or `vp4`, or a chip's name.
         options: settings for undocumented behaviour.
         engine: `reference` (Python, one function per instruction word), `llvm` (compiled code; the reference core
-            executes
-            instructions that access the units around the core), or `auto`: compiled code once a program has run for a
-            while, if
-            llvmlite is installed. The results are the same. Cycles that are watched run on the reference core.
+            executes instructions that access the units around the core), or `auto`: compiled code once a program has
+            run for a while, if llvmlite is installed. The results are the same. Cycles that are watched run on the
+            reference core.
 
     State: `r`, `p`, `acc`, `data` (D[], 0x800 cells) are written like lists that keep their length: $r0, $p1 and $p15
     keep their invariants, negative numbers become the two's complement. `sr` (by number or name, without side effects),
@@ -160,8 +159,8 @@ class Core(Machine):
         """Run until the program ends or stops, at most `max_cycles` cycles.
 
         `until` is an instruction address about to issue, or a condition checked before every cycle. `stop_spinning`
-        also ends the run where the program branches to itself forever (`end: bra end; nop`) with no pending writes and
-        no watchdog.
+        also ends the run where the program branches to itself forever (`end: bra end; nop`) with no pending write or
+        event and no watchdog set.
         """
         first_cycle, first_issued = self.cycle, self.issued
         spins = self._spins() if stop_spinning else frozenset[int]()

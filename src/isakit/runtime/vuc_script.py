@@ -155,7 +155,7 @@ class Script:
 
     # --- helpers -----------------------------------------------------------------------------------------------------
     def _comes(self, reached: Callable[[], bool], limit: int) -> bool:
-        """Advance by at most `n` cycles until a condition holds; return whether it does."""
+        """Advance by at most `limit` cycles until a condition holds; return whether it does."""
         end = self.core.cycle + limit
         while not reached():
             if self.core.cycle >= end or self.core.halted:

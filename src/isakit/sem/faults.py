@@ -20,7 +20,7 @@ Raised = Callable[[Form, int, Trace], bool]
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault: `kind` as in `MachineFault`, `doc` the condition in words, `option` the setting that enables it, if any.
+    """A fault: `kind` as in `MachineFault`, `doc` the condition in words, `option` the setting that decides, if any.
 
     `raised` by what an instruction computes and asks for; `framed` by what many share, such as a tail or the length.
     Neither: no single instruction raises it, see `doc`.

@@ -98,7 +98,11 @@ SpecialCalls = Mapping[Callee, Special]
 
 @dataclass
 class InlineSite:
-    """The code around the point where a routine is inlined."""
+    """The code around the point where a routine is inlined.
+
+    `raising(statement)` ends the block where the routine raises. `variable(type)` returns an alloca. `symbol(code)`
+    declares the function of a shared routine and returns its name. `specials`: by routine, see `Special`.
+    """
 
     raising: Callable[[RaiseStatement | None], None]
     variable: Callable[[IrType], Ref]

@@ -48,7 +48,7 @@ def _square(low: ValueLowering, args: Sequence[Ref], statics: Statics) -> Ref | 
 
 
 def _square_of(low: ValueLowering, number: str, upper: str) -> str:
-    """Return the squares of one vector register of numbers, 32 bits each; `upper` is the upper byte of each number."""
+    """Return the truncated squares of `PIECE` numbers of 17 bits, i32 each; `upper` has their upper eight bits."""
     f = low.module.declare("llvm.x86.avx512.pmaddw.d.512", f"{_WORDS} @({_HALFWORDS}, {_HALFWORDS})")
     half = low.body(f"bitcast {_WORDS} {upper} to {_HALFWORDS}")
     total = low.body(f"call {_WORDS} {f}({_HALFWORDS} {half}, {_HALFWORDS} {half})")

@@ -26,7 +26,10 @@ ResolvedAccess = tuple[FlatMemory, Array, Array | None]
 
 
 class AccessFault(IsakitError):
-    """An access that a space refuses; the machine adds pc, block and warp."""
+    """An access that a space refuses; the machine adds pc, block and warp.
+
+    Attributes: `kind`, `space`, `lane` (position on the lane axis), `address` (as the program gave it), `detail`.
+    """
 
     def __init__(self, kind: str, space: str, lane: int, address: int, detail: str) -> None:
         self.kind, self.space, self.lane, self.address, self.detail = kind, space, lane, address, detail
@@ -122,12 +125,12 @@ def _check_window(**numbers: int) -> None:
 
 
 def _one(number: int) -> Array:
-    """Return a number as an array that holds for all lanes."""
+    """Return a number as an array of one element, for all lanes."""
     return np.array([number], np.uint64)
 
 
 def _window_rules() -> None:
-    """Return the functions of the rules of windows."""
+    """Create the functions of the rules of windows."""
     global _BEYOND, _BEYOND_ROWS, _IN_ROWS
     _BEYOND, _BEYOND_ROWS = numpy_function(accesses.beyond), numpy_function(accesses.beyond_rows)
     _IN_ROWS = numpy_function(accesses.in_rows)

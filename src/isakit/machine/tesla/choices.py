@@ -27,15 +27,13 @@ class Choices(Settings):
         stack_entries: entries a warp's divergence stack can hold, at most what the largest STACK_SIZE_LOG stands for.
         stack_overflow: `fault` raises STACK_OVERFLOW, `ignore` loses the entry.
         wrong_entry: behaviour of `ret` when the nearest entry that is not a branch is a break entry (and `brk` with a
-            call
-            entry): `continue` unwinds through it, `fault` raises STACK_MISMATCH.
+            call entry): `continue` unwinds through it, `fault` raises STACK_MISMATCH.
         brk_without_entry: the fault of `brk` with no break entry on the stack.
         call_limit_log: the CALL_LIMIT_LOG register: 0 allows no limited call, 1-8 allow 2**(n-1), 15 any number.
             A limited call beyond the limit falls through.
         barrier_all: the meaning of `all` and of a count of 0xfff: `unfinished` leaves out warps that have ended,
-            `block` is
-            every warp of the block. Four public programs end the idle warps of a last block before a barrier that
-            the others reach; on chips they ran.
+            `block` is every warp of the block. Four public programs end the idle warps of a last block before a
+            barrier that the others reach; on chips they ran.
         warp_order: in which order the warps of a block run. With `turns` a turn ends at every barrier and before
             accesses by which a program can observe it (`rules.turns`): programs that ran on chips rely on warps that
             advance side by side ([tesla] 9.2, "Order of the warps of a block"). With `until_waiting` a turn ends

@@ -208,7 +208,7 @@ class DeviceMemory:
         return self.limit, self.content()
 
     def __setstate__(self, state: tuple[int, dict[int, bytes]]) -> None:
-        """Restore a copy, which has memory of its own, of the same size limit."""
+        """Restore a copy, which has memory of its own and the same `limit`."""
         DeviceMemory.__init__(self)
         self.limit, content = state
         self.put_back(content)

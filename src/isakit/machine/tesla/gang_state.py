@@ -199,7 +199,7 @@ class State:
 
     def _tex(self, lanes: Lanes, texture: int, sampler: int, dx: int, dy: int, dz: int, *sources: Array,
              op: str, cube: bool, quads: bool, mask: int) -> int:  # fmt: skip
-        """Sample through the texture unit. Returns the index of the result, from which `_texel` takes components."""
+        """Sample through the texture unit. Returns the number of the result, by which `_texel` finds it."""
         from isakit.texture.texture_unit import UnboundTexture
 
         try:

@@ -102,7 +102,7 @@ class Launch:
         return min(self.blocks, max(1, held) * self.chip.multiprocessors)
 
     def check(self) -> None:
-        """Raise LaunchError for a launch that exceeds the chip's limits."""
+        """Raise LaunchError for a launch that the chip does not allow."""
         if any(n < 1 for n in (*self.grid, *self.block)):
             raise LaunchError(f"grid {self.grid} and block {self.block} must be at least 1 in every dimension")
         if any(n > 0xFFFF for n in (*self.grid, *self.block[:2])) or self.block[2] > 64:

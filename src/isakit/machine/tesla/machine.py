@@ -183,7 +183,7 @@ class Machine(MachineState):
         return warp
 
     def give_turn(self, warp: Warp) -> None:
-        """Give a warp that can run the turn of its block."""
+        """Give the turn of its block to a warp that can run."""
         block = warp.block
         if self.warps[warp.number] is not warp or warp.status != READY or block.turn == warp.index:
             return

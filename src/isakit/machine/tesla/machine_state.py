@@ -191,7 +191,7 @@ class MachineState:
     ) -> MachineFault:
         """Return a fault with its location filled in.
 
-        `lane` is a position on the lane axis; `gang` may give its first warp.
+        `lane` is a position on the lane axis; `gang` stands for its first warp.
         """
         if warp is None:
             number = lane >> 5 if lane is not None else int(gang.numbers[0]) if gang is not None else 0

@@ -59,7 +59,8 @@ _traces: dict[tuple[Form, int, Rules], Trace] = {}
 class ShaderFacts:
     """Properties that are compiled into the code besides the instructions.
 
-    `rows`: registers of every file; `shared`: all lanes share one copy of sa; `quads`: all quads are complete.
+    `rows`: registers of every file; `shared`: all lanes share one copy of sa; `quads`: no instruction reads
+    lanes of its quad that do not exist.
     """
 
     rows: tuple[tuple[str, int], ...]
@@ -187,7 +188,7 @@ class CompiledRuns:
 
     @cached_property
     def quads(self) -> bool:
-        """Return whether any instruction reads values of its neighbours in a quad."""
+        """True if any instruction reads values of its neighbours in a quad."""
         return any(step is not None and _looks_around(step) for step in self.code.steps)
 
     @cached_property

@@ -68,8 +68,8 @@ class Machine:
     that holds a texture's first state word to the texture, `units` maps the unit named by a state word. After a run:
     `killed` (bool per lane), `depth` (f32 or None), `notes` (instructions of inferred meaning that were executed).
     `waiting` maps numbers of instructions to the invocations that are about to execute them (bool per lane, None for
-    all). `rows` limits the sizes of register files to fewer registers. `instead_of` is a machine that is no longer
-    used: its registers are cleared and reused, if they have the same size.
+    all). `rows` are sizes of register files, for programs that use fewer registers. `instead_of` is a machine that is
+    no longer used: its registers are cleared and reused, if they have the same size.
     """
 
     def __init__(self, lanes: int = 1, *, memory: Memory | None = None, textures: Mapping[int, Texture] | None = None,
@@ -389,9 +389,9 @@ class Machine:
         """End at once: no instruction reads results before the end."""
 
     def _state_at_end(self, c: Control, pc: int, mask: Array | None, active: Array | None) -> Moved:
-        """Accept an instruction that only sets state read by no result.
+        """Accept an instruction that sets unknown state, at the end of the program.
 
-        Raises NotModelled unless it ends the program.
+        Raises NotModelled before other instructions.
         """
         code = self._code()
         if pc + 1 < len(code):

@@ -155,7 +155,7 @@ class CoreState(CoreRecord):
             self.watch_at = self.issued + (ahead or 0x10000)
 
     def watchdog(self, cycles: int = 1) -> None:
-        """Schedule the watchdog in `cycles` cycles, when its count of issued instructions is reached."""
+        """Schedule the watchdog, whose count of issued instructions is reached, to fire in `cycles` cycles."""
         self.watch_at += 0x10000
         self.later(cycles, self._bark, "watchdog")
 

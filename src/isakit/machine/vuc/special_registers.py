@@ -54,7 +54,7 @@ class SpecialRegisters:
 
     @property
     def plain(self) -> list[int]:
-        """The numbers of those that are plain storage."""
+        """The values of those that are plain storage, by their numbers."""
         return self.core.plain
 
     @property

@@ -68,8 +68,8 @@ class KernelLiveness:
     def _solve_waiting(self) -> list[int]:
         """Return the addresses at which lanes may wait in each block.
 
-        Lanes keep waiting along jumps. Where the stack decides which group continues, all the others keep waiting at
-        that group's address.
+        Lanes keep waiting along jumps. Where the stack decides which group continues, the others still wait while that
+        group runs.
         """
         graph, parks = self.blocks.graph, self._parks
         waiting = [0] * len(graph)

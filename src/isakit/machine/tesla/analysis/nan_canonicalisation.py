@@ -124,7 +124,7 @@ class NanTracking:
         self.dirty = {s.pc: set(self._places.of(x)) for s, x in zip(self._steps, self._dirty, strict=True)}
 
     def _also_waiting(self, places: list[int]) -> list[int]:
-        """Return sets of registers before each instruction, in lanes that execute it or wait meanwhile."""
+        """Return sets of registers before each instruction, extended by those of the lanes that wait meanwhile."""
         waiting = [self.flow.waiting[s.pc] for s in self._steps]
         resumed = dict.fromkeys(waiting, 0)
         for addresses in resumed:

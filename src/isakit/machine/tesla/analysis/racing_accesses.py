@@ -66,7 +66,7 @@ NOT_SEEN = WarpOrder()
 
 
 def warp_order(launch: Launch) -> WarpOrder:
-    """Return the instructions by which the program of a launch can observe the order of warps."""
+    """Return how the program of a launch can observe the order of warps."""
     if launch.warps == 1 or launch.code.decoder.view.program != COMPUTE:
         return NOT_SEEN
     return order_of(launch.code, launch.entry, launch.choices, launch.block, literals_of(launch))
@@ -192,7 +192,7 @@ class RacingAccesses:
 
     @cached_property
     def _together(self) -> set[tuple[Node, Node]]:
-        """Pairs of interval starts that different warps may be in at once."""
+        """Pairs of intervals, by their starts, that different warps may be in at once."""
         assert self.values is not None
         behind: dict[Node, set[Node]] = {}
         for node, begins in self._begins.items():
@@ -214,7 +214,7 @@ class RacingAccesses:
         return WarpOrder(ordered, packed(self.meetings()))
 
     def meetings(self) -> dict[int, set[int]]:
-        """Return for each address of an access the accesses that, if made in the same turn, end it before."""
+        """Return for each access, by address, the accesses that end a turn before it if they were made in that turn."""
         out: dict[int, set[int]] = {}
         waits = self._waiting_loads()
         made = self._made_before() if "bar" in self.flow.controls else {}

@@ -10,7 +10,7 @@ from isakit.sem.routine import Static, external, routine
 
 @external
 def watchdog(core: CoreRecord) -> None:
-    """Fire the watchdog: its count of issued instructions is reached."""
+    """Schedule the watchdog: its count of issued instructions is reached."""
     core.watchdog()  # type: ignore[attr-defined]
 
 

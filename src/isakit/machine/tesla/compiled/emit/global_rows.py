@@ -72,8 +72,8 @@ class GlobalRows(OwnAccess):
     ) -> _Rows:
         """Branch on whether the lanes access adjacent words of `size` bytes in the buffer last accessed here.
 
-        Emission goes on in the block of the case that they do. `apart` is the distance in bytes between two lanes,
-        where it is known; `others` are distances besides `size` that there is code for.
+        Emission continues in the block of the case in which they do. `apart` is the distance in bytes from lane to
+        lane, if it is known; `others` are distances besides `size` that there is code for.
         """
         c, b = self.code, self.code.body
         address = self._even(step, address, size, TRUE, low)
@@ -103,7 +103,7 @@ class GlobalRows(OwnAccess):
     def _row(self, step: Step, space: str, address: Ref, size: int, low: ValueLowering, apart: int | None) -> list[Ref]:
         """Load the words of g[] for an access of `size` bytes per lane, all lanes active.
 
-        `apart`: bytes between the addresses of two lanes, if known.
+        `apart`: the distance in bytes from lane to lane, if it is known.
         """
         b, words = self.code.body, max(size // 4, 1)
         rows = self._rows(step, space, address, size, low, apart, LOADED_AT_ONCE if size == 4 else ())

@@ -125,7 +125,7 @@ class InstructionCode(FunctionCode):
         return number
 
     def _flag_leaf(self, step: Step) -> Callable[[Value, int], Ref | None]:
-        """Return one bit of a $c register without computing the others."""
+        """Return the function that returns one bit of a $c register without computing the others."""
 
         def flag(v: Value, bit: int) -> Ref | None:
             if v.op != "read" or v.attr != "c" or bit > 3:

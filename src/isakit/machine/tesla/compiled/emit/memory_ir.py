@@ -110,7 +110,7 @@ def _check_global(b: Builder, target: Host, context: Ref, site: Ref, at: Ref, si
 
 
 def _check_own(b: Builder, target: Host, limit: Ref, at: Ref, size: Ref, lanes: Ref) -> None:
-    """Return true where an access of `size` bytes is misaligned or exceeds its space; see `rules.accesses`."""
+    """Return whether any lane's access of `size` bytes is misaligned or exceeds its space; see `rules.accesses`."""
     low = ValueLowering(b, nothing, {})
     given = {"address": at, "size": size, "limit": limit}
     odd = expression(low, accesses.misaligned, {n: given[n] for n in ("address", "size")})

@@ -163,7 +163,7 @@ class OwnAccess(PlacedAccess):
         b.label(done)
 
     def _store_by_tag(self, step: Step, relative: tuple[int, int], word: Ref, low: ValueLowering) -> None:
-        """Store at $aN plus an offset if all words are in s[]."""
+        """Store at $aN plus an offset, where all words are known to be in s[]."""
         b, c = self.code.body, self.code
         rows, others, done = b.fresh("rows"), b.fresh("others"), b.fresh("done")
         b.branch(b.load(I1, pointer(f"%a{relative[0]}row")), rows, others, MOSTLY)

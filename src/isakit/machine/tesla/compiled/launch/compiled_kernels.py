@@ -113,7 +113,7 @@ class CompiledKernel:
 
     @property
     def sites(self) -> int:
-        """Number of global accesses that cache a buffer in each thread; enough for every tier."""
+        """Number of cells in which a thread of the host caches buffers; enough for every tier."""
         return max(2 * self.known.accesses, *(x.sites for x in (self.compiled, self._interpreted) if x is not None))
 
     @cached_property
@@ -179,7 +179,7 @@ class CompiledKernel:
 
     @property
     def _is_large(self) -> bool:
-        """Return whether compiling takes so long that a separate process does it."""
+        """True if compiling takes so long that a separate process does it."""
         return self.known.count > COMPILER_START
 
     def _compile_later(self) -> None:

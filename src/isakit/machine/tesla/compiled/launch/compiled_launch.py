@@ -235,7 +235,7 @@ class CompiledLaunch:
     def _chunk(self, worker: Worker, first: int, last: int) -> tuple[int, BaseException] | None:
         """Run some blocks, on the reference machine where compiled code stops.
 
-        Return (block, exception) of a failed one.
+        Return (block, exception) of a failed one, else None.
         """
         while first < last and not self.stop[0]:
             how, started = self.kernel.choose_executable(), time.thread_time()

@@ -45,7 +45,7 @@ class ServedWarps:
     """Warps of a reference machine's `state`, in blocks of `per_block`, that run on compiled code.
 
     s[] stays in the state; registers and l[] are in `states`. `barriers`: u32 [blocks, 16, 2]; `turns`: i64 [blocks,
-    2], whose turn it is in each, and since when (`turn` and `spun` of `BlockState`).
+    2], whose turn it is in each, and for how long (`turn` and `spun` of `BlockState`).
     """
 
     def __init__(self, bound: Bound, kernel: CompiledKernel, state: State, states: WarpStates, per_block: int) -> None:
@@ -109,7 +109,7 @@ class ServedWarps:
 
     @property
     def finished(self) -> bool:
-        """Return whether all warps have finished."""
+        """True if all warps have finished."""
         return bool((self.states.column(state_layout.STATUS) == state_layout.FINISHED).all())
 
     def _enter(self, block: int) -> None:

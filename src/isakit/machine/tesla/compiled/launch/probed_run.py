@@ -236,14 +236,14 @@ class ProbedRun:
 
     @property
     def stale(self) -> bool:
-        """Return whether allocations have changed since, so that a new run is needed."""
+        """True if allocations have changed since, so that a new run is needed."""
         return self._version != self.machine.device.version
 
     def probes(self, table: Mapping[int, Sequence[Probe]], conditions: Conditions, cells: int) -> Probes:
         """Return code that checks probes by address; `conditions` adds their functions to a module.
 
         The functions find the size of device memory in bytes in `@memory_bytes`, and in `@instructions_before` the
-        instructions that threads had executed before the resident block.
+        number of instructions that threads had executed before the resident block, or the blocks after it, went on.
         """
         code = object_code(_probe_code(table, conditions, cells), self.kernel.target, keep=False)
         return Probes(LoadedCode(code, self.kernel.target), list(table), cells, self._guards)

@@ -94,7 +94,7 @@ class _Block:
 
     @property
     def executed(self) -> int:
-        """Return the number of instructions its warps have executed, including those not yet added to the machine."""
+        """The number of instructions its warps have executed, including those not yet added to the machine."""
         not_yet = self.states.count(state_layout.ISSUED) - self.machine.state.issued
         return self.machine.stats.warp_instructions + int(np.maximum(not_yet, 0).sum())
 
