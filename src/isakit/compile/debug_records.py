@@ -102,7 +102,7 @@ class _Metadata:
         return self.nodes.get(node, ("", {}))[1]
 
     def variable(self, node: str, location: str) -> tuple[str, str] | None:
-        """Return the name and type of a variable of a kernel; None for one without a name or a location.
+        """Return the name and type of a variable of a kernel; None for one without a name, or of an unsupported type.
 
         A variable of a function that was inlined is called `function::name`.
         """
@@ -234,7 +234,7 @@ def _mark(name: str, type: str, value: re.Match[str] | None) -> str:
 
 
 def _operand(m: re.Match[str]) -> tuple[str, str]:
-    """Return the operand of a mark, and the (constraint, type, value) of its input if it has one."""
+    """Return the operand of a mark, and its input as `constraint type value`; "" if it has none."""
     if m[2] in ("poison", "undef"):
         return "", ""
     kind, what = "ptr" if m[1].endswith("*") else m[1].partition(" ")[0], m[2]

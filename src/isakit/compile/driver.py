@@ -312,7 +312,7 @@ def _select_and_allocate(
     textures: list[str],
     options: CompileOptions,
 ) -> tuple[MFunction, MachineCode, list[Loc]]:
-    """Return the code of a kernel in its order, and the locations where lanes may miss a barrier.
+    """Return the code of a kernel in the present order of its operations, and where lanes may miss a barrier.
 
     If instructions cannot reach all literals in memory, most of them go into registers, and then all. Raises
     PtxSyntaxError.

@@ -227,7 +227,7 @@ class Block:
 
     @property
     def succs(self) -> list[Block]:
-        """Return the successors of the block: none, one or two."""
+        """The successors of the block: none, one or two."""
         if self.term[0] == "jump":
             return [self.term[1]]
         return [self.term[3], self.term[4]] if self.term[0] == "branch" else []
@@ -255,7 +255,7 @@ class Function:
         local: bytes of local memory of declared variables.
         barriers: barriers used.
         kinds: kind of each variable, before SSA form.
-        debugged: variables of the source keep their registers as long as there are enough.
+        debugged: variables of the source keep their values as long as there are enough registers.
     """
 
     def __init__(self, name: str) -> None:

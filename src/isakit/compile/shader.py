@@ -115,5 +115,5 @@ class ShaderInterface:
 
     @property
     def native(self) -> bool:
-        """Return whether the program writes the colour of the tile itself, as bytes."""
+        """True if the program writes the colour of the tile itself, as bytes."""
         return self.target == "u8x4"

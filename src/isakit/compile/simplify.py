@@ -137,7 +137,7 @@ def _mul(op: AnyOp, args: Args, values: Values, attrs: NoAttributes) -> Better |
 
 
 def _narrow_product(args: list[IrValue]) -> Better | None:
-    """Replace products whose factors fit 24 bits: one instruction multiplies them, and can also add."""
+    """Replace a product whose factors fit 24 bits: one instruction multiplies them, and can also add."""
     known = upper_bits(args[0]) & upper_bits(args[1])
     if known >> 16 == 0xFFFF:
         return MUL16(s1=False, s2=False), args

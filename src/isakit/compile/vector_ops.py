@@ -97,8 +97,7 @@ class Sampling(NamedTuple):
         sampler: its name.
         kind: `2d`, `cube`, or `proj` (2d; the last coordinate divides the first two).
         lod: empty (from the derivatives), `bias`, `lod` (each with a second argument f32), `grad` (with two arguments
-            of
-            the kind of the coordinate's first two or three components).
+            of the kind of the coordinate's first two or three components).
         to: kind of the result: a vector of one to four elements.
     """
 

@@ -37,7 +37,7 @@ LONGEST = 200
 
 
 def identifier(name: str) -> str:
-    """Return the identifier for a name of a file, if it is not taken."""
+    """Return the identifier that a name of a file gets if no other name has taken it."""
     name = re.sub(r"_+", "_", re.sub(r"\W", "_", name, flags=re.ASCII))[:LONGEST]
     if not name or name[0].isdigit() or name in _RESERVED or _SHAPES.fullmatch(name):
         name = f"u{name}" if name.startswith("_") else f"u_{name}"
@@ -45,7 +45,7 @@ def identifier(name: str) -> str:
 
 
 class Identifiers:
-    """Assigns each name of a shader a unique identifier; `chosen`: preferred names."""
+    """Assigns each name of a shader a unique identifier; `chosen`: names to use in the place of others."""
 
     def __init__(self, chosen: Mapping[str, str] | None = None) -> None:
         self._chosen = chosen or {}

@@ -73,7 +73,7 @@ class Printer:
         return (self._uses[id(t)] > 1 and t.op != "swizzle" and len(text) > 12) or len(text) > LONGEST
 
     def _written_choice(self, t: Term) -> tuple[str, str, str] | None:
-        """Return the condition and the two values, if a statement is better than an operator, else None."""
+        """Return the condition and the two values of a select, None for another term."""
         if t.op != "?:":
             return None
         c, a, b = (self._texts[id(x)][0] for x in t.args)

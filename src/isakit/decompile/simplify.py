@@ -49,7 +49,7 @@ def _before(v: Value, how: str, width: int) -> Value | None:
 
 
 def _sign_of_difference(v: Value) -> Value | None:
-    """Return the sign of a difference that is one bit wider than its operands: whether the first is smaller."""
+    """Return the sign of a difference of extended values, whether the first is smaller; None for others."""
     narrow = _narrowed(*v.args)
     if narrow is None:
         return None

@@ -186,7 +186,7 @@ class Typing:
         return self.terms.make("?:", a.type, condition, a, b)
 
     def result(self, components: list[Value], ty: str, scale: int | None) -> list[Term]:
-        """Return the components of a result as floats."""
+        """Return the components of a result as the numbers they represent."""
         if ty in ("f32", "f16"):
             return [self.float(v) for v in components]
         if scale is not None and ty[0] == "u":

@@ -92,7 +92,7 @@ class TextureKey:
 
     @property
     def any_environment(self) -> bool:
-        """Return whether flushing denormals changes nothing but coordinates (and levels) that are denormals.
+        """True if flushing denormals changes nothing but coordinates (and levels) that are denormals.
 
         Texels are moved unchanged, or converted from bytes, so that no intermediate value is denormal.
         """

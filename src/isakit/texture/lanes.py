@@ -28,7 +28,7 @@ def everywhere(lanes: object) -> bool:
 
 
 def except_far(lanes: Any, limit: float, rare: Callable[[], Any]) -> Any:
-    """Return lanes of f32 numbers, with `rare` applied to those from a limit on.
+    """Return lanes of f32 numbers, but what `rare` returns for those from a limit on.
 
     Generated code leaves these and more to the array code: the others are integers of 32 bits.
     """
@@ -40,7 +40,7 @@ def except_far(lanes: Any, limit: float, rare: Callable[[], Any]) -> Any:
 
 
 def except_for(lanes: Any, usual: Any, rare: Callable[[], Any]) -> Any:
-    """Return `usual`, but `rare` in some lanes, which generated code leaves to the array code."""
+    """Return `usual`, but what `rare` returns in some lanes, which generated code leaves to the array code."""
     if known(lanes):
         if not lanes.any():
             return usual

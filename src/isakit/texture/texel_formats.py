@@ -121,7 +121,7 @@ class Format:
 
     @property
     def integer(self) -> bool:
-        """Return whether results are raw integers that cannot be filtered."""
+        """True if results are raw integers that cannot be filtered."""
         return self.types[0] in INTEGERS
 
 

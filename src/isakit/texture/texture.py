@@ -48,7 +48,7 @@ class Texture:
         data: the first level, or a list of levels, as arrays of texels. A level has the shape [w] for 1d and buffer,
             [h, w] for 2d and rect, [d, h, w] for 3d, [layers, w] and [layers, h, w] for arrays, [6, h, w] for cubes in
             the order +X -X +Y -Y +Z -Z; one axis more for the components of a texel. Row 0 is texture coordinate 0.
-        format: a name like rgba8, r32f, srgba8; (default: suggested by the array's type and components). Packed and
+        format: a name like rgba8, r32f, srgba8 (default: suggested by the array's type and components). Packed and
             depth formats take the texels as unsigned integers, or d32f as float32; compressed ones bytes of blocks as
             [rows, columns, bytes of a block].
         target: 1d, 2d, 3d, cube, 1d_array, 2d_array, cube_array, buffer or rect.
@@ -224,7 +224,7 @@ class Texture:
     # --- what the texture unit asks -----------------------------------------------------------------------------------
     @property
     def over_memory(self) -> bool:
-        """Return whether the texture is in memory that may change between launches."""
+        """True if the texture is in memory that may change between launches."""
         return self._source is not None
 
     def refresh(self) -> None:
@@ -254,7 +254,7 @@ class Texture:
 
     @property
     def layered(self) -> bool:
-        """Return whether an integer layer follows the coordinates."""
+        """True if an integer layer follows the coordinates."""
         return self.target in ARRAYS
 
     @property
@@ -269,7 +269,7 @@ class Texture:
 
     @property
     def one_level(self) -> bool:
-        """Return whether sampling can only use the first level of the view."""
+        """True if sampling can only use the first level of the view."""
         return self.view[0] >= self.last_level
 
     @property
@@ -287,7 +287,7 @@ class Texture:
 
     @property
     def one_border_colour(self) -> bool:
-        """Return whether R of the border applies to all components: for depth formats, and if the header says so."""
+        """True if R of the border applies to all components: for depth formats, and if the header says so."""
         return "Z" in self.format.layout.name or bool(self.fields.get("depth_texture"))
 
     @property

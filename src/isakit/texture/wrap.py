@@ -23,7 +23,7 @@ FAR = 2.0**40
 
 
 class Tap(NamedTuple):
-    """One texel along an axis: `at` (int64), `inside` (False: the border, None: never that), `weight` (of 256)."""
+    """One texel along an axis: `at` (int64), `inside` (False: the border; None: always inside), `weight` (of 256)."""
 
     at: Array
     inside: Array | None

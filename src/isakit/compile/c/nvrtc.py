@@ -65,7 +65,7 @@ def compile_cuda(path: str, text: str | None = None, extra: Sequence[str] = (), 
 
 
 def _run(command: list[str], folder: Path, alone: Path | None) -> Finished:
-    """Run the compiler; with `alone`, confined to the files of this library."""
+    """Run the compiler; with `alone`, confined to the folder of this library and Python's own files."""
     try:
         if alone is None:
             return run(command, folder, OWN)

@@ -155,7 +155,7 @@ class Allocation:
         return sorted(self.m.blocks, key=lambda b: -depth[b])
 
     def leave_out(self, gone: set[VReg]) -> None:
-        """Remove registers from the graph, and the colours of the registers that stay."""
+        """Remove registers from the graph; the next `color` skips them, and recolours those after the first of them."""
         near, first = self.graph.near, self.first
         for v in gone:
             for n in range(first[v], first[v] + v.size):
@@ -205,7 +205,7 @@ class Allocation:
 
     @cached_property
     def _order(self) -> list[VReg]:
-        """Return the registers in colouring order; copies have been coalesced before."""
+        """The registers in colouring order; copies have been coalesced before."""
         fixed: list[VReg] = [
             v for v in self.m.vregs
             if v.fixed and v in self.graph.used and (not self.file or v.cls.file == self.file)
@@ -227,7 +227,10 @@ class Allocation:
         return [*fixed, *sorted(wide, key=lambda v: (v.spillable, -v.size)), *rest]
 
     def _choose(self, v: VReg, taken: int) -> int | None:
-        """Return a register for the first unit, None if there is none; `taken` is a mask of interfering registers."""
+        """Return a register for the first unit, None if there is none.
+
+        `taken`: a mask of the registers for the first unit with which some unit would interfere.
+        """
         if v.fixed:
             assert v.color is not None
             return v.color
@@ -318,7 +321,7 @@ def allocate(m: MFunction, target: Target, limit: int = 0, room: int = 0) -> Non
 
 
 def _with_kept(m: MFunction, target: Target, limit: int, room: int) -> Allocation | None:
-    """Return an allocation that keeps as many of `m.kept` as fit into registers, None if none fits.
+    """Return an allocation that keeps as many of `m.kept` as fit; None if the code spills even without them.
 
     Where a value finds no register, the interfering kept value with the longest extension is kept no longer.
     """

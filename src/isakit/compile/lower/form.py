@@ -81,7 +81,7 @@ class OperandReg:
 class PooledLiteral:
     """A constant: an immediate where the instruction has room for one, else a word of the literal pool.
 
-    `half`: a half of 16 bits.
+    `half`: it has 16 bits.
     """
 
     __slots__ = ("half", "value")

@@ -15,7 +15,7 @@ from isakit.flow.graph import FlowGraph
 
 
 class _Current(dict[str, Mark]):
-    """The mark that gave each variable its value; at a merge, only variables with one on all incoming paths."""
+    """The mark that gave each variable its value; at a merge, only those with the same one on all paths."""
 
     def __or__(self, other: dict[str, Mark]) -> _Current:  # type: ignore[override]
         return _Current((name, mark) for name, mark in self.items() if other.get(name) is mark)

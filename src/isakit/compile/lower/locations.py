@@ -87,7 +87,7 @@ class VariableLocations(ABC):
 
     @abstractmethod
     def copies(self, i: MIns) -> dict[Unit, Location]:
-        """Return the units that an instruction copies a known location to."""
+        """Return the units that an instruction copies to, with the location that each is copied from."""
 
     @abstractmethod
     def shown(self, type: str, known: KnownWords) -> str:
@@ -162,7 +162,10 @@ class VariableLocations(ABC):
 
     # --- whole functions ----------------------------------------------------------------------------------------------
     def ranges(self, addresses: Iterable[int], end: int) -> list[VariableRange]:
-        """Return the ranges of addresses in which each variable has one location, or none."""
+        """Return the ranges of addresses in which each variable has one location, or none.
+
+        `addresses` are those of all instructions, in order; the code ends at `end`.
+        """
         graph = FlowGraph[MBlock | Edge](self.m.blocks[:1], _after)
 
         def transfer(n: int, before: Knowledge) -> Knowledge:

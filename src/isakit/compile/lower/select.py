@@ -55,7 +55,7 @@ class Selection(ABC):
         return i.loc[0]
 
     def as_computed(self, mark: Mark) -> Mark:
-        """Return a mark restricted to the values that have been computed here."""
+        """Record a mark, and return it as it holds here, where its value may not have been computed yet."""
         self.m.marks.append(mark)
         return mark
 

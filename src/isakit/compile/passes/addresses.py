@@ -87,7 +87,10 @@ def _register(
 
 
 def _near(where: Block, b: Block, bodies: dict[Block, set[Block]]) -> bool:
-    """Return whether `b` is in all loops of `where`: a register set outside is held only in loops it was meant for."""
+    """Return whether `where` is in all loops of `b`, or enters one of them.
+
+    A register set outside is held only in loops it was meant for.
+    """
     return all(where in body for body in bodies.values() if b in body) or any(
         where in head.preds and b in body for head, body in bodies.items()
     )
@@ -102,7 +105,7 @@ class _Counter:
         self.made: Ins | None = None
 
     def serves(self, shift: int, held: dict[Block, int]) -> bool:
-        """Return whether the counter advances in these steps, or can be made to."""
+        """Return whether the counter's address register has this shift, or can still be made."""
         return self.shift == shift if self.made is not None else held.get(self.head, 0) < HOISTED
 
     def register(self, shift: int, held: dict[Block, int]) -> IrValue:

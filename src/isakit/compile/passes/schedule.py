@@ -151,13 +151,13 @@ def _read(i: Ins, needs: RegisterNeeds) -> dict[Hashable, int]:
 
 
 def recompute(f: Function, ops: Collection[AnyOp], views: Collection[AnyOp], apart: int) -> None:
-    """Rematerialize results of cheap operations for readers that come long after the others of a block.
+    """Rematerialize results of some operations for readers that come long after the others of a block.
 
     Args:
         f: the function.
         ops: the operations; they have no effects.
         views: operations whose result shares the registers of their argument: their readers count.
-        apart: distance to the next reader, in operations, from which a result is computed again.
+        apart: distance to the next reader, in operations, beyond which a result is computed again.
     """
     for b in f.blocks:
         _Copies(b, ops, views, apart).run()

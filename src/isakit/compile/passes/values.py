@@ -141,7 +141,7 @@ def _forget_decided(f: Function) -> None:
 
 
 def eliminate_dead_code(f: Function) -> None:
-    """Remove operations without uses and effects; an addition whose carry is unused becomes a plain one."""
+    """Remove operations without uses and effects; a sum or difference whose carry is unused becomes a plain one."""
     roots = [i for b in f.blocks for i in b.ins if i.op.stays or (i.op is LD and LD.of(i).volatile)]
     tests = [b.term[1] for b in f.blocks if b.term[0] == "branch"]
     if f.debugged:

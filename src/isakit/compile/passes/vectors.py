@@ -175,7 +175,7 @@ def fuse_products(f: Function) -> None:
 
 
 def _product(v: IrValue, uses: dict[IrValue, int], b: Block) -> tuple[Ins | None, bool]:
-    """Return (the product that a value is or negates, whether it is negated); None if it is neither."""
+    """Return (the product that a value is or negates, whether it is negated); (None, False) if it is neither."""
     neg = False
     i = v.ins
     while i is not None and i.op is VNEG and uses[v] == 1:
@@ -235,7 +235,7 @@ def sink_joins(f: Function) -> None:
 
 
 def _vectorize_runs(b: Block, i: Ins, uses: dict[IrValue, int]) -> None:
-    """Compute consecutive elements of a join together if they come from the same operation."""
+    """Compute consecutive elements of a join together if they are results of the same kind of operation."""
     at = 0
     while at < len(i.args):
         for end in range(len(i.args), at + 1, -1):
@@ -319,7 +319,7 @@ def narrow_vectors(f: Function) -> None:
 def _channels_needed(order: Sequence[Ins], shown: Mapping[IrValue, int]) -> dict[IrValue, int]:
     """Return the channels of each value that are read, as masks, for operations in the order of the code.
 
-    `shown` are values that are needed themselves.
+    `shown`: the channels that are needed for themselves, likewise.
     """
     needed = dict(shown)
     changed = True

@@ -319,7 +319,7 @@ def _fill_in_any_order(slots: Slots, words: list[str]) -> dict[str, str] | None:
 
 
 def near(opcode: str) -> tuple[str, ...]:
-    """Return the rows that an unknown opcode may have been meant as: those with its base."""
+    """Return the spellings that an unknown opcode may have been meant as: those with its base."""
     return tuple(row.text for row in rows().get(opcode.split(".")[0], ()))
 
 

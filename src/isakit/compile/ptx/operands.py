@@ -59,7 +59,7 @@ class OperandReader:
         return PtxSyntaxError(t.pos, message, len(t.text) or 1, notes)
 
     def take(self, kind: str, what: str = "") -> PtxToken:
-        """Take the next token and return it. Raises PtxSyntaxError if it is not of a kind."""
+        """Take the next token and return it. Raises PtxSyntaxError if it is of another kind."""
         t = self.toks[self.k]
         if t.kind != kind:
             found = f"`{t.text}`" if t.text else "the end of the text"
@@ -75,7 +75,10 @@ class OperandReader:
         return False
 
     def directive(self, *names: str) -> str:
-        """Take the next token if it is a directive, and return its name without the dot, else ""."""
+        """Take the next token if it is one of these directives, and return its name without the dot, else "".
+
+        Without names, any directive will do.
+        """
         t = self.toks[self.k]
         if t.kind == "directive" and (not names or t.text[1:] in names):
             self.k += 1

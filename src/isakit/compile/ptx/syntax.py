@@ -23,7 +23,7 @@ _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"([^"\n]*)"', re.M)
 
 
 def source_name(symbol: str) -> str:
-    """Return the name that a symbol has in C++ source, without types; the symbol itself if it is not mangled."""
+    """Return the name that a symbol has in C++ source, without types; the symbol itself if it cannot be demangled."""
     if symbol.startswith("_ZZ"):  # within a function, whose symbol goes first; a number may follow
         m = re.search(r"E(?:NKUlv)?(\d+)([A-Za-z_]\w*?)(?:_\d+_?)?$", symbol)
         return m[2][: int(m[1][:4])] if m is not None else symbol

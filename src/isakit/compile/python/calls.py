@@ -144,7 +144,7 @@ class Calls(Expressions):
         return self.inlined(source, [self.value(v) for v in node.args], node)
 
     def grid(self, name: str, node: ast.Call) -> list[TypedValue]:
-        """Translate `grid(n)`, the thread's position in the grid, and `gridsize(n)`, its size, in n dimensions."""
+        """Translate `grid(n)`, the thread's position in the grid, and `gridsize(n)`, its threads, in n dimensions."""
         self.count_of(node, 1)
         n = self.known(node.args[0])
         if n not in (1, 2, 3):
@@ -260,7 +260,7 @@ class Calls(Expressions):
         return self.arithmetic(ast.Add(), self.arithmetic(ast.Mult(), a, b, node), c, node)
 
     def of_doubles(self, name: str, values: list[TypedValue]) -> TypedValue:
-        """Translate functions of the library of doubles: polynomials in falling powers, and the bits of numbers."""
+        """Translate what only the library of doubles calls: polynomials in falling powers, and the bits of numbers."""
         if name == "_horner":
             z, out, *rest = (self.convert(v, f64) for v in values)
             for c in rest:

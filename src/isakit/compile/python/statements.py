@@ -142,7 +142,10 @@ class Statements(Output):
             self.fail("this cannot be assigned to", target)
 
     def space_of(self, call: ast.Call) -> str:
-        """Return the space in which `shared(f32, 64)` or `cuda.shared.array(64, float32)` lies: `shared` or `local`."""
+        """Return the space of the array that a call makes, as `shared(f32, 64)` or `cuda.shared.array(64, float32)`.
+
+        It is `shared` or `local`, "" for other calls.
+        """
         name = self.called(call)
         if name == "array" and isinstance(call.func, ast.Attribute):
             name = name_of(call.func.value)

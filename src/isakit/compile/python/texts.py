@@ -81,7 +81,7 @@ def _function_source(
 
 
 def _decorators(nodes: Sequence[ast.stmt]) -> set[str]:
-    """Return the names of the decorator as it is imported, or the usual ones where nothing is."""
+    """Return the names of the decorator: the usual ones, and those it is imported as."""
     found = {f"{_PACKAGE}.kernel", "kernel"}
     for node in nodes:
         match node:

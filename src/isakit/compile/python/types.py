@@ -50,7 +50,7 @@ class Pointer:
 
     @property
     def name(self) -> str:
-        """Return `f32p` for a pointer to f32, `f32[:, :]` for an array of two dimensions."""
+        """The name of the type: `f32p` for a pointer to f32, `f32[:, :]` for an array of two dimensions."""
         return self.of.name + (f"[{', '.join(':' * self.dimensions)}]" if self.dimensions else "p")
 
     def __repr__(self) -> str:

@@ -195,7 +195,7 @@ class Writer:
         self.done = True
 
     def repeat(self, name: str, unroll: bool) -> None:
-        """Jump back to the head of a loop, with a hint to LLVM whether to unroll it."""
+        """Jump back to the head of a loop; unless `unroll`, LLVM is told not to unroll it."""
         if self.done:
             return
         self.jump(name)

@@ -107,7 +107,7 @@ class ExpressionCheck:
         return None
 
     def built_in_variable(self, name: str, b: BuiltIn) -> ShaderVariable:
-        """Return the variable of a built-in one, declared on first use."""
+        """Declare a built-in variable on its first use, and return it."""
         v = ShaderVariable(name, b.type, b.role, 0)
         v.semantic = b.semantic
         self.scopes[0][name] = v

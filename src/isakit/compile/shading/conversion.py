@@ -118,13 +118,13 @@ def rebased(value: Typed, base: Base) -> Typed:
 
 
 def rebased_literal(value: Typed, base: Base) -> Typed:
-    """Convert the components of a literal whose type is not fixed yet."""
+    """Convert the components to a base; a literal that is free and of that base stays free."""
     free = isinstance(value, TypedConstant) and value.free and value.numeric.base == base
     return value if free else rebased(value, base)
 
 
 def resized(value: Typed, to: Numeric) -> Typed:
-    """Give components another shape: repeat a scalar, or keep the first components of a longer vector or matrix."""
+    """Give components another shape: repeat a scalar, keep the first ones of a longer vector, or resize a matrix."""
     have = value.numeric
     if have.shape == to.shape:
         return value

@@ -24,7 +24,8 @@ class Level:
     """Statements that are left together.
 
     Attributes:
-        kind: "if" (one branch of a condition), "loop" (with a jump back), or "block" (an inlined body).
+        kind: "if" (one branch of a condition), "loop" (with a jump back), or "block" (without one: an inlined function,
+            a switch, an iteration).
         after: the block that follows.
         last: its end is also the end of the enclosing level.
         flag: the variable that is true while a jump to `after` is on its way.

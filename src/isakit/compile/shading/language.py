@@ -31,9 +31,8 @@ class Language(NamedTuple):
         qualifiers: words that may stand before a type; `after`: those that may also stand after it.
         refused: words that begin an unsupported construct, and its description.
         product: `*` of matrices and vectors is that of linear algebra.
-        converts: numbers convert implicitly to any other type, and vectors are truncated to the shorter one.
+        converts: numbers convert implicitly to any numeric type, and vectors are truncated to the shorter one.
         infinite: a literal takes the type of the other operand.
-        column: the name of the vectors of a matrix.
         swizzles: the sets of letters that name components.
     """
 

@@ -53,7 +53,7 @@ class LoopSize(NamedTuple):
 
     @property
     def pays(self) -> bool:
-        """Return whether unrolling pays for a loop whose unrolled body has this size."""
+        """True if unrolling pays for a loop whose unrolled body has this size."""
         return self.operations - self.indexing <= LARGEST_UNROLLED
 
 

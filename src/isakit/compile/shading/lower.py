@@ -149,7 +149,10 @@ class Lowering(JumpLowering):
             self.breaks.pop()
 
     def by_cases(self, value: IrValue, ways: Iterable[tuple[Sequence[int | None], Callable[[], None]]]) -> None:
-        """Call `do` for the labels of the case that a value selects; None is the default label and comes last."""
+        """Emit each case by its function, under the test that a value is one of its labels.
+
+        None is the default label and comes last.
+        """
         with ExitStack() as conditions:
             for labels, do in ways:
                 p = TRUE if None in labels else self._any_label(value, labels)
@@ -371,7 +374,7 @@ def _counter(step: Typed) -> ShaderVariable | None:
 
 
 def _up_to_leave(s: TypedSwitch, first: int) -> list[TypedStatement]:
-    """Return the statements from one case to the `break` that leaves the switch."""
+    """Return the statements from one case up to a jump out of the switch, or to its end."""
     found: list[TypedStatement] = []
     for _, statements in s.cases[first:]:
         found += statements

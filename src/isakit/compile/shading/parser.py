@@ -107,7 +107,7 @@ class Parser:
         return self.step()
 
     def deeper(self, place: Token) -> None:
-        """Enter a nesting level; `shallower` leaves it. Raises ShadingError."""
+        """Enter a nesting level; the caller leaves it by subtracting 1 from `nested`. Raises ShadingError."""
         self.nested += 1
         if self.nested > DEEPEST:
             raise ShadingError(place.pos, "this is nested too deeply", len(place.text))

@@ -342,7 +342,7 @@ class Preprocessor:
     def _substituted(
         self, macro: Macro, given: dict[str, list[Token]], pos: int, hidden: frozenset[str]
     ) -> list[Token]:
-        """Return a macro's replacement with its arguments; all tokens get the position of the macro's use."""
+        """Return a macro's replacement with its arguments; the macro's own tokens get the position of its use."""
         out: list[Token] = []
         expanded: dict[str, list[Token]] = {}
         body = macro.body

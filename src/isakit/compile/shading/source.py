@@ -27,7 +27,7 @@ class SourceFile(NamedTuple):
 
 
 class Renumbering(NamedTuple):
-    """The effect of `#line`: from position `pos` on, lines are shifted by `difference` and the file is another."""
+    """The effect of `#line`: from position `pos` on, `difference` is added to lines, and the file is `path`."""
 
     pos: int
     difference: int
@@ -77,7 +77,7 @@ class ShaderSources:
         return self.files[number].path
 
     def at_line(self, line: int, message: str, notes: tuple[str, ...], path: str) -> Diagnostic:
-        """Return a diagnostic about a whole line of the file with a name."""
+        """Return a diagnostic about a whole line of the file at `path`, or of the last file if there is none."""
         file = next((f for f in self.files if f.path == path), self.files[-1])
         start = file.starts[max(0, min(line, len(file.starts)) - 1)]
         end = file.text.find("\n", start)

@@ -198,10 +198,7 @@ class TypedCall(Typed):
 
 @dataclass
 class TypedAssign(Typed):
-    """An assignment.
-
-    `op` is the operator of a compound one, or empty; `compute` is the type in which it is computed.
-    """
+    """An assignment. `op` is the operator of a compound one, or empty."""
 
     target: Typed
     op: str
@@ -210,7 +207,7 @@ class TypedAssign(Typed):
 
 @dataclass
 class TypedStep(Typed):
-    """`++` or `--`; its value is the old one, or with `after` False the new one."""
+    """`++` or `--`; `old`: its value is the old one, else the new one."""
 
     target: Typed
     op: str

@@ -35,7 +35,7 @@ class Type:
 
     @property
     def leaves(self) -> int:
-        """Return how many scalars, vectors and samplers represent a value of the type."""
+        """Number of scalars, vectors and samplers that represent a value of the type."""
         return 1
 
 
@@ -115,7 +115,7 @@ class ArrayType(Type):
 
     @cached_property
     def leaves(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return how many scalars and vectors represent a value of the type."""
+        """Number of scalars, vectors and samplers that represent a value of the type."""
         return self.count * self.of.leaves
 
     def __str__(self) -> str:
@@ -143,7 +143,7 @@ class StructType(Type):
 
     @cached_property
     def leaves(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return how many scalars and vectors represent a value of the type."""
+        """Number of scalars, vectors and samplers that represent a value of the type."""
         return sum(f.type.leaves for f in self.fields)
 
     def __str__(self) -> str:

@@ -59,7 +59,7 @@ def _only_copies(b: MBlock) -> bool:
 
 
 def _overwritten(y: MBlock, x: MBlock) -> bool:
-    """Return whether the copies of y overwrite all results of x, and x reads none of them before."""
+    """Return whether x overwrites all that the copies of y write, and reads none of it."""
     targets = {(i.ops["dst"].v, i.ops["dst"].unit) for i in y.ins}
     written: set[tuple[VReg, int]] = set()
     for i in x.ins:
@@ -249,7 +249,7 @@ class _Chooser:
         return True
 
     def _meet(self, b: MBlock, edges: list[tuple[MBlock, MBlock]], tried: int) -> None:
-        """Redirect edges from a branch through one point; `tried`: redirections that need not be repeated.
+        """Redirect edges from a branch through one point; `tried`: attempts made, which count for the point as well.
 
         The targets of the point follow each other, and lanes that continue from one to another pass the point in
         between: nothing else leads in there.
@@ -311,9 +311,9 @@ def _up_to_barriers(b: MBlock) -> list[MBlock]:
 
 
 def _gone(region: set[MBlock], ends: set[MBlock]) -> set[MBlock]:
-    """Return the exits in a region and the blocks whose lanes are bound to reach them.
+    """Return `ends` and the blocks whose lanes are bound to reach them.
 
-    They reach no barrier of the region any more or, if it has none, all their paths lead to an exit.
+    They reach no barrier of the region any more or, if it has none, all their paths lead to one of `ends`.
     """
     inside = region - ends
     bars = [b for b in inside if _waits(b)]

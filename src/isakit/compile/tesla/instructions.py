@@ -17,8 +17,7 @@ class TeslaOp(MachineOp):
 
     Attributes:
         joins: a join may be encoded in it, to happen before it; not if its encoding has no room, or it does more than
-            the work
-            of a lane.
+            the work of a lane.
         ends: the exit of the kernel may be encoded in it.
         rounded: its long form has a rounding modifier, its short form always rounds to nearest.
         guard: the name of the operand for its condition.

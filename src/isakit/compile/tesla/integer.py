@@ -168,7 +168,7 @@ def _by_halves(s: TeslaSelection, i: Ins, a: IrValue, one: bool, low: Source, hi
 
 # --- products of 32 bits by a constant -------------------------------------------------------------------------------
 def _narrower_first(i: Ins) -> tuple[IrValue, IrValue, int, int]:
-    """Return the factors, one of 16 bits first if there is only one, and the number of zero upper bits of each."""
+    """Return the factors, one of 16 bits first if there is only one, and masks of the upper bits of each that are 0."""
     a, b = i.args
     za, zb = upper_bits(a), upper_bits(b)
     return (b, a, zb, za) if zb >> 16 == 0xFFFF and za >> 16 != 0xFFFF else (a, b, za, zb)
@@ -381,6 +381,6 @@ def extreme(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 
 @rule(SAD)
 def sum_of_difference(s: TeslaSelection, i: Ins, attrs: Signed) -> None:
-    """Emit a sum of absolute difference."""
+    """Emit the sum of an absolute difference and a word."""
     a, b, c = (s.reg(v) for v in i.args)
     s.emit(hw.SAD, ty="s32" if attrs.s else "u32", dst=s.result(i), src1=a, src2=b, src3=c)

@@ -121,7 +121,7 @@ def choose_operation(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
 def choose(s: TeslaSelection, i: Ins, _: NoAttributes) -> None:
     """Move one value, and the other one under the condition.
 
-    A value whose register dies here is moved first, because its copy can be coalesced.
+    If one is a constant, the other one is moved first, because its copy may be coalesced.
     """
     c, dst = s.vreg(i.args[0]), s.result(i)
     first, second, test = 2, 1, c.true

@@ -70,11 +70,11 @@ class FoldingPlan:
 
     Attributes:
         folded: (instruction, argument) whose value is an operand in memory.
-        skipped: instructions that are folded into all their readers.
+        skipped: instructions that others cover, so that they need none of their own.
         swapped: instructions whose two operands are exchanged.
-        fused: sums to the product fused into them.
-        delayed: selects to the operation executed under their condition.
-        tested: comparisons with zero to the operation that tests its own result.
+        fused: sums to (argument, product): the product fused into them.
+        delayed: selects to (argument, operation): the operation executed under their condition.
+        tested: operations that test their own result to the comparison with zero.
         narrow: comparisons of 16 bits, whose operands need not be extended.
     """
 

@@ -60,7 +60,7 @@ class TeslaSelection(Selection):
         self.constants = {}
 
     def taken_over(self, i: Ins) -> bool:
-        """Return whether the plan has folded an operation into its readers."""
+        """Return whether the plan has folded an operation into other ones."""
         return i in self.plan.skipped
 
     def copy(self, dst: VReg, src: VReg) -> None:

@@ -235,7 +235,7 @@ class Base:
         return Const(self.module.number_of(name.text)) if name.text in self.module.functions else None
 
     def _pointer_to(self, v: PtxVariable, name: Operand) -> Pair:
-        """Return the address of a variable as a number; that of a constant may be used like a pointer to a buffer."""
+        """Return the address of a variable as a pair of words; that of a constant may be used like one of a buffer."""
         address = self.address_of(v, name)
         if v.space != "const":
             return address, Const(0)

@@ -101,8 +101,9 @@ class Exact(Base):
         return op(SEL, op(PAND, self._normal(ax), plain), exact, special)
 
     def _quotient_by_double(self, x: IrValue, y: IrValue, rnd: str) -> IrValue:
-        """Divide in f64 and round to f32: double rounding is harmless, as no f64 quotient of f32 is near a midpoint.
+        """Divide in f64 and round to f32.
 
+        Double rounding is harmless: a quotient between two f32 is neither of them, nor their midpoint, in f64.
         Exponents are handled apart from the arithmetic, which never leaves its range.
         """
         op = self.b.op
@@ -119,7 +120,7 @@ class Exact(Base):
         return self.narrowed(op(PACK, op(WORD(i=0), q), high), rnd)
 
     def _quotient_in_integers(self, x: IrValue, y: IrValue, rnd: str) -> IrValue:
-        """Compute 26 bits of the quotient of the mantissas in four steps; the remainder is the sticky bit."""
+        """Compute 26 bits of the quotient of the mantissas in four steps; the remainder gives the sticky bit."""
         op = self.b.op
         mx = op(OR, op(AND, x, Const(0x7F_FFFF)), Const(0x80_0000))
         my = op(OR, op(AND, y, Const(0x7F_FFFF)), Const(0x80_0000))
@@ -145,7 +146,7 @@ class Exact(Base):
     def _rounded(self, q: IrValue, drop: IrValue, e: IrValue, sign: IrValue, rnd: str) -> IrValue:
         """Round a number of 24 + `drop` bits to f32; the last bit is sticky, `e` is the exponent.
 
-        One exponent below the normal range one bit more is dropped, so that values round up to the smallest normal f32.
+        One exponent below the normal range one bit more is dropped, so that rounding can reach the smallest normal f32.
         """
         op = self.b.op
         drop = op(ADD, drop, self._bit(op(CMP(cond="e", ty="s32"), e, Const(0))))
@@ -221,8 +222,8 @@ class Exact(Base):
     def round_once(self, p: IrValue, z: IrValue, rnd: str) -> IrValue:
         """Return p + z, for an exact product p, rounded to f32 once.
 
-        A directed rounding may be applied twice; the other modes round the f64 sum to odd first, which keeps enough
-        bits.
+        A directed rounding may be applied twice; rounding to nearest first rounds the f64 sum to odd, which keeps
+        enough bits.
         """
         op = self.b.op
         if rnd != "rn":

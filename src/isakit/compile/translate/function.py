@@ -95,7 +95,7 @@ class Translator(Integer, Floats, Barriers):
 
     # --- synchronisation --------------------------------------------------------------------------------------------
     def do_membar(self, m: Mods, a: Args) -> None:
-        """Emit nothing: memory is accessed in program order."""
+        """Emit a fence for the passes; it becomes no instruction, as memory is accessed in program order."""
         self.b.emit(FENCE, [], "")
         self.b.shared = {}
 

@@ -91,7 +91,7 @@ LATE: tuple[Pass, ...] = (
 
 
 def _given(v: IrValue) -> tuple[str, int] | None:
-    """Return the registers of an input and their number; uniforms occupy none of the program's own."""
+    """Return the name of an input and how many registers it has; uniforms occupy none of the program's own."""
     if v.ins is None or v.ins.op not in (INPUT, UNIFORM):
         return None
     return (INPUT.of(v.ins).name, words(v.kind)) if v.ins.op is INPUT else ("", 0)
@@ -185,7 +185,7 @@ class ProgramCode:
 
 
 def optimized(f: Function, passes: tuple[Pass, ...] = EARLY + LATE) -> Function:
-    """Return a function in the form that selection takes."""
+    """Bring a function into the form that selection takes, and return it."""
     for step in passes:
         step(f)
     return f
@@ -286,8 +286,7 @@ def _crowded(m: MFunction, target: UsseTarget, s: UsseSelection) -> set[IrValue]
     """Return wide values to evict from the internal registers so that the others fit; none if all do.
 
     Among the values that interfere with one without a register, it is the one with the fewest reads per value it
-    interferes with.
-    Returns None if only copies interfere.
+    interferes with. Returns None if only copies interfere.
     """
     attempt = Allocation(m, target, target.general.count, INTERNAL.file)
     attempt.merge()

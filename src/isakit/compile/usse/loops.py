@@ -42,7 +42,7 @@ def _between(m: MFunction, b: MBlock, s: MBlock) -> MBlock:
 
 
 def _begin_with_heads(m: MFunction) -> None:
-    """Move blocks before the entry block of a loop to after the loop's last block."""
+    """Move blocks of a loop that stand before its entry block to after its last block."""
     for head, inside in natural_loops(Dominators(m.blocks[0], lambda b: b.succs)).items():
         order = [b for b in m.blocks if b in inside]
         k = order.index(head)
@@ -173,7 +173,7 @@ def _begin_with_instructions(m: MFunction) -> None:
 
 
 def _part_jumps(m: MFunction) -> None:
-    """Separate a jump back, out of a loop or by a condition from the block that is jumped to over it."""
+    """Separate a jump that leads back, out of a loop, or is conditional, from the block that is jumped to over it."""
     at, loops = _places(m), list(dict(m.back_edges()).items())  # first and last blocks
     before: dict[MBlock, list[MBlock]] = {}
     for k, (b, after) in enumerate(pairwise(m.blocks)):

@@ -56,7 +56,7 @@ class Source(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Return whether there are no modifiers and no constants among the channels."""
+        """True if there are no modifiers and no constants among the channels."""
         return not (self.neg or self.abs) and all(isinstance(c, int) for c in self.channels)
 
     def slice(self, start: int, stop: int) -> Source:
@@ -64,7 +64,7 @@ class Source(NamedTuple):
         return self.swizzled(self.channels[start:stop])
 
     def swizzled(self, channels: tuple[Channel, ...]) -> Source:
-        """Return the lanes in another order."""
+        """Return the source with other channels in its lanes."""
         if channels == self.channels:
             return self
         return self._modified(channels, self.neg, self.abs)
@@ -147,7 +147,7 @@ def placed(bank: str, at: int, view: View, reach: Reach) -> list[tuple[int, tupl
 
 
 def near(bank: str, at: int) -> int:
-    """Return the alignment of element 0 that `readable` needs: modulo 4 in internal registers, modulo 2 in others."""
+    """Return the position of element 0 that `readable` needs: modulo 4 in internal registers, modulo 2 in others."""
     return at % 4 if bank == "i" else at % 2
 
 

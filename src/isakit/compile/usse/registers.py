@@ -41,7 +41,7 @@ class Registers:
                 self.kinds[kind] = (self.scalar if n == 1 else self.pair, words(kind))
 
     def name(self, cls: RegisterClass, color: int) -> str:
-        """Return the name of a register of the file."""
+        """Return the name of a register of a class."""
         if cls.file == "i":
             return f"i{color // 4}"
         if self.secondary and cls.file in ("g", "o"):

@@ -301,7 +301,7 @@ def _target_color(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
 
 @rule(VROUND8)
 def _round_to_bytes(s: UsseSelection, i: Ins, a: NoAttributes) -> None:
-    """Pack to bytes and unpack again: four bytes in one register are like halves in two."""
+    """Pack to bytes and unpack again: the bytes of one register are numbered like the halves of two."""
     d, x = s.result(i), s.source(i.args[0])
     op, t = hw.BYTES["f32"], s.m.vreg(s.registers.pair)
     four = x.swizzled((*x.channels, *x.channels[-1:] * (4 - d.count)))

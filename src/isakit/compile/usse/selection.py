@@ -82,7 +82,7 @@ class Dest:
 
     @property
     def internal(self) -> bool:
-        """Return whether all four channels can be written at once."""
+        """True if all four channels can be written at once."""
         return self.v.cls.file == "i"
 
     @property
@@ -92,7 +92,7 @@ class Dest:
 
     @property
     def covers(self) -> bool:
-        """Return whether no other elements share its registers, so that channels can be written two at a time."""
+        """True if no other elements share its registers, so that channels can be written two at a time."""
         if self.internal or self.ty != "f16":
             return True
         return self.first % 2 == 0 and ((self.first + self.count) % 2 == 0 or self.last)
@@ -204,7 +204,7 @@ class UsseSelection(Selection):
         return i.op in (*LAZY, JOIN) and all(self._computed(a) for a in i.args)
 
     def taken_over(self, i: Ins) -> bool:
-        """Return whether readers of a result read its argument's registers instead."""
+        """Return whether readers read an operation's arguments instead of its result, or compute it themselves."""
         self.passed += 1
         return i.op in LAZY or (bool(i.outs) and (i.out in self.fused or self.constant(i.out)))
 
@@ -704,9 +704,9 @@ class UsseSelection(Selection):
         return self.read(t)
 
     def beyond_test(self, s: Source, channel: int) -> bool:
-        """Return whether a channel is out of reach of tests, which compare the first two only.
+        """Return whether a test cannot compare a channel with every other scalar: it is neither of the first two.
 
-        For f16, it is the second half of a register.
+        Of f16 halves it is the second one of a register.
         """
         internal = isinstance(s.base, VReg) and s.base.cls.file == "i"
         return channel > 1 if internal else s.ty == "f16" and channel % 2 == 1

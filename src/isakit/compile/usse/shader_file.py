@@ -121,7 +121,7 @@ class ShaderCompilation:
 
     @property
     def vertex(self) -> bool:
-        """Return whether it is a vertex program."""
+        """True if it is a vertex program."""
         return self.interface.stage == "vertex"
 
     def run(self) -> CompiledShader:
@@ -174,7 +174,7 @@ class ShaderCompilation:
 
     # --- tables -----------------------------------------------------------------------------------------------------
     def _find_used(self, fetches: list[Fetch]) -> None:
-        """Find the inputs and uniforms the code uses; uniforms that it only used before optimisation count as well."""
+        """Find what the code uses: inputs, and the uniforms and samplers that it uses now or did in an earlier call."""
         inputs: dict[str, int] = {}
         for i in self.f.instructions():
             if i.op is INPUT:

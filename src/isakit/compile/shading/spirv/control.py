@@ -162,7 +162,7 @@ class SpirvControl(NumberInstructions):
         return after
 
     def _way(self, label: int, way: Meeting, b: SpirvBlock) -> int:
-        """Lower one branch of the condition that ends a block; return the label of its first block."""
+        """Lower one branch of the condition that ends a block; return the index of its first block."""
         place = self.enter(way)
         self._go_to(label, b)
         return place

@@ -146,7 +146,7 @@ class SpirvModule:
         return () if isinstance(got, str) else got
 
     def number(self, n: int, decoration: int, member: int = -1) -> int | None:
-        """Return the number that is the operand of a decoration."""
+        """Return the number that is the operand of a decoration, None if there is none."""
         got = self.mark(n, decoration, member)
         return got[0] if got else None
 
@@ -156,7 +156,7 @@ class SpirvModule:
         return got if isinstance(got, str) else ""
 
     def has_built_ins(self, n: int, fields: int) -> bool:
-        """Return whether a structure consists of built-in variables of the pipeline."""
+        """Return whether a structure has built-in variables of the pipeline."""
         return any(self.mark(n, BUILT_IN, k) is not None for k in range(fields))
 
     # --- reading -----------------------------------------------------------------------------------------------------
