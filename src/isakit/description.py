@@ -60,7 +60,7 @@ class Param:
     size: int
     kind: str = ""
 
-    @property
+    @cached_property
     def is_pointer(self) -> bool:
         """True if the source says that this is an address."""
         return self.kind in ("ptr", "ptr64") or self.kind.endswith("*")
