@@ -110,7 +110,8 @@ def test_a_pixel_is_clicked_and_its_program_stepped(page):
     page.wait_for_selector("#view-picture li:has-text('the pixel became')", timeout=1000 * PATIENCE)
     page.click("[data-move=step]")
     status(page, "after 1 step")
-    until(page, "document.querySelectorAll('#listing .row.here').length === 1")
+    page.wait_for_selector("#listing .row.here")
+    assert page.locator("#listing .row.here").count() == 1
 
 
 def test_a_warp_is_seen_to_diverge(page):
@@ -931,9 +932,10 @@ def test_a_pane_is_split_off_widened_and_closed_by_keys(page):
     page.wait_for_selector("#view-graph .node")
     page.keyboard.press("Shift+ArrowDown")
     until(page, f"{tab.format('bits')}.parentNode !== {tab.format('graph')}.parentNode")
-    until(page, "document.getElementById('view-graph').offsetParent")
-    views = "document.querySelectorAll('#view-bits, #view-profile, #view-compare, #view-manual')"
-    until(page, f"[...{views}].filter(view => view.offsetParent).length === 1")
+    page.wait_for_selector("#view-graph")
+    others = page.locator("#view-bits, #view-profile, #view-compare, #view-manual").filter(visible=True)
+    others.first.wait_for()
+    assert others.count() == 1
     before = page.evaluate(width)
     page.keyboard.press("+")
     until(page, f"{width} > {before}")
