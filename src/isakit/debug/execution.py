@@ -260,6 +260,8 @@ class Execution(ABC):
             thread = self.following
             if thread is None:
                 return "finished"
+            if self.asleep and not record:  # while recording, an edit further on may wake it
+                return "asleep"
             if points:
                 met = self.met(points, thread, record)
                 if met and not record:
@@ -380,6 +382,8 @@ class VucExecution(SteppedExecution):
                 continue
             stop = self.target.run(stops, until - self.position) if not self._core.waiting or not stops else None
             if stop is None:
+                if self.asleep and not record:
+                    return "asleep"
                 self.target.step()
             elif stop.reason == "asleep":
                 return "asleep"

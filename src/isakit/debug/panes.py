@@ -14,8 +14,6 @@ from isakit.machine.pictures import ROW, SHOWN, rows
 from isakit.programs.kernel_names import source_name
 
 WIDTH = 80
-BEFORE, AFTER = 4, 8
-"""Instructions that a listing shows before a place, and from it on."""
 
 
 def cut(text: str, width: int = WIDTH) -> str:
@@ -23,7 +21,7 @@ def cut(text: str, width: int = WIDTH) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def listing(session: SessionView, around: int | None = None) -> list[str]:
+def listing(session: SessionView, around: int | None = None, before: int = 4, after: int = 8) -> list[str]:
     """Return instructions around an address (the focused thread's next one), with labels and breakpoints (`B`)."""
     here = session.address
     middle = around if around is not None else here if here is not None else session.labels["entry"]
@@ -33,7 +31,7 @@ def listing(session: SessionView, around: int | None = None) -> list[str]:
     names = {a: name for name, a in session.labels.items() if name != "entry"}
     out: list[str] = []
     last = ""
-    for i in code[max(0, at - BEFORE) : at + AFTER]:
+    for i in code[max(0, at - before) : at + after]:
         if i.address in names:
             out.append(f"{names[i.address]}:")
         if (said := source_line(session, i.address)) and said != last:

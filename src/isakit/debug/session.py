@@ -109,8 +109,6 @@ class Session(SessionView):
     def step(self, count: int = 1) -> Stop:
         """Execute instructions of the focused thread's group."""
         for n in range(count):
-            if self.execution.asleep:
-                return self._stay("asleep", ASLEEP)
             self._prefer_focus()
             stop = self._move(self._one, "step", f"after {n + 1} step{'s' * (n > 0)}")
             if stop.reason != "step" or self.finished:
@@ -358,6 +356,8 @@ class Session(SessionView):
 
     def _one(self) -> Stop | None:
         """Execute one instruction and check watchpoints; return a stop if one is hit."""
+        if self.execution.asleep:
+            return self._stopped("asleep", ASLEEP)
         here = self.execution.following
         looked_at = [p for p, b in self._points() if b.kind != "breakpoint"]
         met = self.execution.met(looked_at, here) if looked_at and here is not None else []

@@ -411,5 +411,10 @@ def test_a_core_that_waits_for_the_host_is_not_stepped() -> None:
     position = s.position
     assert [str(lines.step(into=False)), str(s.step(1000))] == ["the core waits for the host"] * 2
     assert s.position == position
+    s.break_at([i.address for i in program][2])
+    assert [s.cont().reason, s.cont().reason] == ["asleep"] * 2
+    s.break_at([i.address for i in program][2], "$r1 == 5")
+    s.watch("$r1")
+    assert [s.cont().reason, s.cont().reason] == ["asleep"] * 2
     s.reverse_step(position)
     assert s.position == 0
